@@ -1,0 +1,41 @@
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint format bench clean
+
+demo: .venv/ready-to-run
+	rm -rf demo
+	$(BIN)/chronolink demo --out demo
+
+test: lint
+	$(BIN)/pytest
+
+lint: .venv/ready-to-develop
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/ready-to-develop
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/ready-to-develop
+	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf .venv demo
+
+# Debian ships Python without venv; as root the missing package is fetched
+.venv/bin/pip:
+	$(PYTHON) -m venv .venv || { rm -rf .venv; apt-get update -q && apt-get install -y -q python3-venv && $(PYTHON) -m venv .venv; } \
+		|| { echo "python3 -m venv does not work here; install python3-venv and try again"; exit 2; }
+
+.venv/ready-to-run: pyproject.toml constraints.txt | .venv/bin/pip
+	$(BIN)/pip install -q -e .
+	touch $@
+
+.venv/ready-to-develop: .venv/ready-to-run
+	$(BIN)/pip install -q -e '.[dev]'
+	touch $@

@@ -1,0 +1,35 @@
+"""Learn from a stream of events which links come next"""
+
+from .build import build
+from .dataset import datasets, load
+from .errors import ChronolinkError
+from .events import EventStream, TemporalGraph
+from .history import History
+from .model import LinkModel
+from .query import LinkQuery
+from .read import read_events
+from .report import Report
+from .run import RunFolder
+from .split import Split
+from .time_encoder import TimeEncoder
+from .training.fit import fit
+from .training.options import Training
+
+__all__ = [
+    "ChronolinkError",
+    "EventStream",
+    "History",
+    "LinkModel",
+    "LinkQuery",
+    "Report",
+    "RunFolder",
+    "Split",
+    "TemporalGraph",
+    "TimeEncoder",
+    "Training",
+    "build",
+    "datasets",
+    "fit",
+    "load",
+    "read_events",
+]

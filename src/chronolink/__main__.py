@@ -1,0 +1,5 @@
+"""python -m chronolink"""
+
+from .cli import main
+
+raise SystemExit(main())

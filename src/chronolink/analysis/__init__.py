@@ -1,0 +1,1 @@
+"""Numbers from events, reports and attention"""

@@ -1,0 +1,62 @@
+"""The command line: one file a command"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from argparse import ArgumentError
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+
+from rich.console import Console
+
+from .allocator import keep_buffers
+from .catalogue import members, plain
+from .errors import ChronolinkError, unknown
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; what a user can mend is one sentence and exit code 2."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    logging.basicConfig(format="chronolink: %(message)s", level=logging.WARNING)
+    keep_buffers()
+    try:
+        return _dispatch(arguments)
+    except (ChronolinkError, ArgumentError) as error:
+        _complain(" ".join(str(error).split()))
+        return 2
+    except KeyboardInterrupt:
+        _complain("stopped; `chronolink train --resume RUN` goes on with an unfinished run")
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        Console().print(_overview(), markup=False, highlight=False, soft_wrap=True)
+        return 0
+    if arguments[0] in ("-V", "--version", "version"):
+        print(version("chronolink"))
+        return 0
+    if plain(arguments[0]) not in members("commands"):
+        raise unknown("command", arguments[0], members("commands"))
+    command = import_module(f"chronolink.commands.{plain(arguments[0])}")
+    command.main(arguments[1:])
+    return 0
+
+
+def _overview() -> str:
+    lines = ["usage: chronolink COMMAND ...", "", "Learn from a stream of events which links come next.", ""]
+    for name in members("commands"):
+        summary = (import_module(f"chronolink.commands.{name}").__doc__ or "").splitlines()[0]
+        lines.append(f"  {name:<10} {summary}")
+    return "\n".join([*lines, "", "`chronolink COMMAND --help` lists the options of a command."])
+
+
+def _complain(sentence: str) -> None:
+    if os.environ.get("RANK", "0") == "0":
+        Console(stderr=True).print(f"chronolink: {sentence}", markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,79 @@
+"""Flags as people type them"""
+
+from __future__ import annotations
+
+from argparse import ArgumentError
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonargparse import ArgumentParser, Namespace
+
+from ..errors import ChronolinkError, unknown
+
+ALONE = ("-h", "--help", "--print_config", "--json")  # flags that take no value
+NAMED = {"--model": "--model.name", "--time_encoder": "--time_encoder.name"}
+
+
+def tidy(arguments: Sequence[str], positional: str) -> list[str]:
+    """Hyphens in flags become underscores, `--model tgat` names the model, and a bare word is the positional."""
+    tidied: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if not word.startswith("-") or word == "-":
+            tidied += [f"--{positional}", word]
+            continue
+        flag, equals, value = word.partition("=")
+        flag = flag[:2] + flag[2:].replace("-", "_")
+        tidied.append(NAMED.get(flag, flag) + equals + value)
+        if not equals and flag not in ALONE:
+            tidied += [value for value in [next(words, None)] if value is not None]
+    return tidied
+
+
+def asked_for(tidied: Sequence[str], key: str, default: str) -> str:
+    """A value that decides which other flags there are: from the flags, else from the configuration file."""
+    found = default
+    for flag, value in _pairs(tidied):
+        if flag == "--config":
+            found = str(_at(read_yaml(Path(value)), key) or found)
+    for flag, value in _pairs(tidied):
+        if flag == f"--{key}":
+            found = value
+    return found
+
+
+def parse(parser: ArgumentParser, tidied: list[str]) -> Namespace:
+    """The parsed flags, or one sentence about the first that is wrong."""
+    known = [flag for action in parser._actions for flag in action.option_strings]
+    for flag in (word.partition("=")[0] for word in tidied if word.startswith("--")):
+        if flag not in known and not flag.endswith("+"):
+            raise unknown("option", flag.replace("_", "-"), [k.replace("_", "-") for k in known if k.startswith("--")])
+    try:
+        return parser.parse_args(tidied)
+    except ArgumentError as error:
+        raise ChronolinkError(" ".join(str(error).replace('Parser key "', '"').split())) from None
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ChronolinkError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise ChronolinkError(f"{path} holds no settings; write `key: value` lines, as --print-config does")
+    return content
+
+
+def _pairs(tidied: Sequence[str]) -> list[tuple[str, str]]:
+    split = [word.partition("=") for word in tidied]
+    following = [*tidied[1:], ""]
+    return [(flag, value if equals else after) for (flag, equals, value), after in zip(split, following, strict=True)]
+
+
+def _at(settings: dict[str, Any], key: str) -> Any:
+    found: Any = settings
+    for part in key.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found

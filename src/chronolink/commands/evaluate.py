@@ -1,0 +1,67 @@
+"""Test a finished run again, under any negatives
+
+chronolink evaluate RUN [--negatives historical] [--batch-size 7] [--candidates 100] [--part validation]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import torch
+from accelerate import Accelerator
+from jsonargparse import ArgumentParser
+
+from ..errors import ChronolinkError
+from ..negatives import BLOCK, NegativesName
+from ..run import RunFolder
+from ..tasks.link_prediction import LinkPrediction, Part
+from ..training.evaluate import verdicts
+from ._arguments import parse, tidy
+from ._console import show_test, watcher
+
+
+def main(arguments: Sequence[str]) -> None:
+    tidied = tidy(arguments, "run")
+    settings = parse(_parser(), tidied)
+    if settings.run is None:
+        raise ChronolinkError("no run given; name the folder that train wrote")
+    if settings.batch_size < 1:
+        raise ChronolinkError(f"batch_size is {settings.batch_size}; it must be 1 or more")
+    folder = RunFolder(settings.run)
+    model, graph, split = folder.open()
+    folder.load_weights(model)
+    accelerator = Accelerator(cpu=settings.device == "cpu" or not torch.cuda.is_available())
+    task = LinkPrediction(graph.to(accelerator.device), split)
+    model.to(accelerator.device)
+    watch = watcher()
+    found = verdicts(
+        model,
+        task,
+        accelerator,
+        settings.part,
+        [settings.negatives] if settings.negatives else get_args(NegativesName),
+        settings.candidates,
+        settings.batch_size,
+        watch,
+    )
+    watch.close()
+    if settings.json:
+        print(json.dumps(found, indent=2))
+    else:
+        show_test(f"{graph.name}, {settings.part} ({settings.run})", found)
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="chronolink evaluate", description=__doc__, exit_on_error=False)
+    parser.add_argument("--run", type=str | None, help="the run's folder; may stand alone, without --run")
+    parser.add_argument("--negatives", type=NegativesName | None, help="one kind; all three if left out")
+    parser.add_argument("--batch_size", type=int, default=BLOCK, help="events asked about at once; changes no answer")
+    parser.add_argument("--candidates", type=int, default=0, help="also rank each event among so many destinations")
+    parser.add_argument("--part", type=Part, default="test", help="the part of the split")
+    parser.add_argument(
+        "--device", type=Literal["auto", "cpu"], default="auto", help="auto takes a GPU if there is one"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    return parser

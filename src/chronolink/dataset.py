@@ -1,0 +1,94 @@
+"""A name or a file becomes a graph"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Unpack
+
+from .datasets.fetch import cached, fetch
+from .datasets.zenodo_format import read_archive, read_folder
+from .errors import ChronolinkError, unknown
+from .events import TemporalGraph
+from .read import Columns, read_events
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data set known by name: what it is and the statistics it was published with."""
+
+    name: str
+    about: str
+    nodes: int | None
+    events: int | None
+    pairs: int | None  # distinct and ordered
+    times: int | None  # distinct
+    bundled: bool
+    archive: str | None  # stem of its zip in the benchmark's record
+    edge_features: tuple[str, ...] = ()  # columns of a bundled file
+    label: str | None = None
+    note: str | None = None  # what to know before comparing results
+
+    @property
+    def on_disk(self) -> bool:
+        return self.bundled or (self.archive is not None and cached(self.archive).is_dir())
+
+    def load(self) -> TemporalGraph:
+        if self.bundled:
+            return self._load_bundled()
+        assert self.archive is not None
+        return read_folder(fetch(self.archive), self.name)
+
+    def _load_bundled(self) -> TemporalGraph:
+        with as_file(files("chronolink.datasets") / f"{self.name}.parquet") as path:
+            return read_events(
+                path,
+                source="src",
+                destination="dst",
+                edge_features=self.edge_features,
+                label=self.label,
+                name=self.name,
+            )
+
+
+@cache
+def datasets() -> tuple[Dataset, ...]:
+    """All sets known by name, the bundled ones first."""
+    entries = json.loads((files("chronolink.datasets") / "index.json").read_text(encoding="utf-8"))
+    return tuple(Dataset(**{**entry, "edge_features": tuple(entry["edge_features"])}) for entry in entries)
+
+
+def load(data: str | Path, **columns: Unpack[Columns]) -> TemporalGraph:
+    """The graph of a data set's name, of an event file, or of a folder or zip in the benchmark's format.
+
+    In names case, hyphens and underscores play no part, and a name goes before a file that is called the same.
+    The columns are those of `read_events` and belong to event files; the others have columns of their own.
+    """
+    named = {_plain(dataset.name): dataset for dataset in datasets()}
+    if isinstance(data, str) and (dataset := named.get(_plain(data))):
+        _refuse_columns(data, columns)
+        return replace(dataset.load(), origin={"data": dataset.name})
+    graph = _load_path(data, columns)
+    return replace(graph, origin={"data": str(Path(data).expanduser().resolve()), **columns})
+
+
+def _load_path(name_or_path: str | Path, columns: Columns) -> TemporalGraph:
+    path = Path(name_or_path).expanduser()
+    if path.is_dir() or (path.suffix == ".zip" and path.exists()):
+        _refuse_columns(path.name, columns)
+        return read_folder(path) if path.is_dir() else read_archive(path)
+    if not path.exists() and not path.suffix and len(path.parts) == 1:
+        raise unknown("data set", str(name_or_path), (dataset.name for dataset in datasets()))
+    return read_events(path, **columns)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _refuse_columns(name: str, columns: Columns) -> None:
+    if columns:
+        raise ChronolinkError(f"{name} has columns of its own; leave out {', '.join(columns)}")

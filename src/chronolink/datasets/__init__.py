@@ -1,0 +1,1 @@
+"""Bundled event files, and the benchmark's archives"""

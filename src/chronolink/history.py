@@ -1,0 +1,119 @@
+"""The strict past, looked up without loops"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from .events import EventStream, TemporalGraph
+from .sampling import RECENT
+
+if TYPE_CHECKING:
+    from .sampling import Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Past events of some nodes, oldest first along the last axis; only entries with `valid` mean anything."""
+
+    node: Tensor  # [..., k] int64, the other end
+    event: Tensor  # [..., k] int64, row in the edge features
+    time: Tensor  # [..., k] float64
+    elapsed: Tensor  # [..., k] float64, asked time - time, positive where valid
+    valid: Tensor  # [..., k] bool
+
+    @property
+    def rank(self) -> Tensor:
+        """How many events back, float64: 1 is the latest (0 is the asked event itself)."""
+        length = self.valid.shape[-1]
+        back = torch.arange(length, 0, -1, dtype=torch.float64, device=self.valid.device)
+        return back.expand(self.valid.shape)
+
+
+class History:
+    """What happened strictly before any asked time, for any node, from either end of an event.
+
+    Every event is filed under both its ends as `end * events + position` (once if it is a self-loop), sorted.
+    One binary search turns a time into a position in the stream, a second one turns (node, position) into the
+    end of that node's past; so a look-up costs the logarithm of the stream, and memory is linear in it.
+    """
+
+    def __init__(self, graph: TemporalGraph) -> None:
+        stream = graph.events if len(graph.events) else _NO_EVENTS
+        self.graph = graph
+        self.size = len(graph.events)
+        self.time = stream.time[: self.size]
+        self._columns = stream
+        self._both_ends = stream.source + stream.destination
+        self._filed = _file(graph.events)
+        nodes = torch.arange(graph.num_nodes + 1, device=stream.time.device)
+        self._start = torch.searchsorted(self._filed[:-1], nodes * self.size)
+
+    @property
+    def node_features(self) -> Tensor:
+        return self.graph.node_features
+
+    @property
+    def edge_features(self) -> Tensor:
+        return self.graph.edge_features
+
+    def position(self, time: Tensor) -> Tensor:
+        """How many events of the stream lie strictly before each time."""
+        return torch.searchsorted(self.time, time.contiguous())
+
+    def span(self, node: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
+        """Where each node's past begins and ends among the filed events."""
+        end = torch.searchsorted(self._filed[:-1], node * self.size + self.position(time))
+        return self._start[node], end
+
+    def before(self, node: Tensor, time: Tensor, k: int, sampling: Sampling = RECENT) -> Neighbours:
+        """Up to k events of each node strictly before its time; `node` and `time` may have any one shape."""
+        index, valid = sampling.choose(self, node, time, k)
+        node, time = node.unsqueeze(-1), time.unsqueeze(-1)
+        position = (self._filed[index] - node * self.size).masked_fill_(~valid, 0)
+        when = self._columns.time[position]
+        elapsed = (time - when).masked_fill_(~valid, 0.0)
+        return Neighbours(self._both_ends[position] - node, self._columns.id[position], when, elapsed, valid)
+
+    def filed(self) -> tuple[Tensor, Tensor]:
+        """The node and the time of every filed event, in the order that `span` counts in."""
+        nodes = torch.arange(self.graph.num_nodes, device=self._start.device)
+        node = torch.repeat_interleave(nodes, self._start.diff())
+        return node, self._columns.time[self._filed[:-1] - node * self.size]
+
+    @cached_property
+    def _pairs(self) -> tuple[Tensor, Tensor]:
+        """Distinct ordered pairs, and `pair * events + position` of every event, both sorted."""
+        stream = self.graph.events
+        pairs, pair = torch.unique(stream.source * self.graph.num_nodes + stream.destination, return_inverse=True)
+        place = torch.arange(self.size, device=pair.device)
+        return pairs, (pair * self.size + place).sort().values
+
+    def last_meeting(self, source: Tensor, destination: Tensor, time: Tensor) -> Tensor:
+        """When each ordered pair last met strictly before its time; -inf if it never did."""
+        never = torch.full_like(time, -torch.inf)
+        if self.size == 0:
+            return never
+        pairs, filed = self._pairs
+        wanted = source * self.graph.num_nodes + destination
+        pair = torch.searchsorted(pairs, wanted).clamp_(max=len(pairs) - 1)
+        latest = torch.searchsorted(filed, pair * self.size + self.position(time)) - 1
+        position = filed[latest.clamp(min=0)] - pair * self.size
+        met = (pairs[pair] == wanted) & (latest >= 0) & (position >= 0)
+        return torch.where(met, self._columns.time[position.clamp(min=0)], never)
+
+
+def _file(stream: EventStream) -> Tensor:
+    """`end * events + position` for both ends, sorted, and one more entry so that any index can be read."""
+    size = len(stream)
+    place = torch.arange(size, device=stream.time.device)
+    other = stream.destination != stream.source
+    filed = torch.cat([stream.source * size + place, (stream.destination * size + place)[other]])
+    return torch.cat([filed.sort().values, filed.new_zeros(1)])
+
+
+_NO_EVENTS = EventStream.sorted([0], [0], [0.0])  # stands in where there is none: read, but never valid

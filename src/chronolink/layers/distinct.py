@@ -1,0 +1,24 @@
+"""Equal questions, asked once"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Distinct (node, time), and where each asked one stands among them."""
+
+    node: Tensor  # [distinct] int64
+    time: Tensor  # [distinct] float64
+    place: Tensor  # [asked] int64
+
+    @classmethod
+    def of(cls, node: Tensor, time: Tensor) -> Distinct:
+        moments, moment = torch.unique(time, return_inverse=True)
+        count = max(len(moments), 1)
+        keys, place = torch.unique(node * count + moment, return_inverse=True)
+        return cls(keys // count, moments[keys % count], place)

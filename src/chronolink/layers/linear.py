@@ -1,0 +1,15 @@
+"""Linear maps with a chosen fan-in"""
+
+from torch import nn
+
+
+def linear(inputs: int, outputs: int, fan_in: int, bias: bool = True) -> nn.Linear:
+    """A linear map that starts as if it had `fan_in` inputs.
+
+    Where absent features are left out of a product, the weights that remain start as small as in the padded one, so
+    that both train alike.
+    """
+    layer = nn.Linear(inputs, outputs, bias)
+    for parameter in layer.parameters():
+        nn.init.uniform_(parameter, -(fan_in**-0.5), fan_in**-0.5)
+    return layer

@@ -1,0 +1,39 @@
+"""Scores to numbers"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from .negatives import BLOCK
+
+Floats = NDArray[np.floating]
+
+
+def ranking(positive: Floats, negative: Floats) -> dict[str, float]:
+    """AP and AUC over all scores at once, and the mean AP of blocks of 200 events, as DyGLib reports it."""
+    blocks = range(0, len(positive), BLOCK)
+    by_block = [_average_precision(positive[cut : cut + BLOCK], negative[cut : cut + BLOCK]) for cut in blocks]
+    return {
+        "ap": _average_precision(positive, negative),
+        "auc": float(roc_auc_score(*_labelled(positive, negative))),
+        "ap_batch": float(np.mean(by_block)),
+        "events": len(positive),
+    }
+
+
+def reciprocal_ranks(positive: Floats, candidates: Floats) -> dict[str, float]:
+    """MRR and Hits@10 of each event's score among its candidates' [events, candidates]; ties count half."""
+    own = positive[:, None]
+    rank = 1 + (candidates > own).sum(1) + 0.5 * (candidates == own).sum(1)
+    return {"mrr": float((1 / rank).mean()), "hits@10": float((rank <= 10).mean())}
+
+
+def _average_precision(positive: Floats, negative: Floats) -> float:
+    return float(average_precision_score(*_labelled(positive, negative)))
+
+
+def _labelled(positive: Floats, negative: Floats) -> tuple[NDArray[np.int64], Floats]:
+    labels = np.repeat([1, 0], [positive.size, negative.size])
+    return labels, np.concatenate([positive.ravel(), negative.ravel()])

@@ -1,0 +1,52 @@
+"""Contract: reset, prepare, forward, observe"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from torch import Tensor, nn
+
+from .events import EventStream, TemporalGraph
+from .history import History
+from .query import LinkQuery
+
+
+@dataclass(frozen=True, slots=True)
+class GraphShape:
+    """What a model must know of a graph before it meets one."""
+
+    num_nodes: int
+    node_width: int
+    edge_width: int
+
+    @classmethod
+    def of(cls, graph: TemporalGraph) -> GraphShape:
+        return cls(graph.num_nodes, graph.node_features.shape[1], graph.edge_features.shape[1])
+
+
+class LinkModel(nn.Module, ABC):
+    """Tells how likely a link is at a time, from what happened strictly before.
+
+    `forward` changes nothing, so questions may be asked in any order and number, and each is answered from its own
+    past alone; only `observe` moves a memory of the model's own, and only `prepare` sets constants that are taken
+    from the training events. Both are kept in buffers, so that `state_dict` holds all that a model knows.
+    """
+
+    settings: Mapping[str, Any] = MappingProxyType({})  # how it was built, where it was built by name
+
+    def prepare(self, events: EventStream, history: History) -> None:
+        """Takes constants (the scale of time, a window) from the training events, once, before the first epoch."""
+
+    def reset(self) -> None:
+        """Forgets all that was observed."""
+
+    @abstractmethod
+    def forward(self, query: LinkQuery, history: History) -> Tensor:
+        """Logits, one a question."""
+
+    def observe(self, events: EventStream) -> None:
+        """Takes events into the model's own memory, if it has one."""

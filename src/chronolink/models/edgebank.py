@@ -1,0 +1,26 @@
+"""EdgeBank: what met before meets again"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ..history import History
+from ..model import GraphShape, LinkModel
+from ..query import LinkQuery
+
+
+class Edgebank(LinkModel):
+    """1 if the pair met strictly before the asked time, else -1 (Poursafaei et al. 2022, "Towards better evaluation
+    for dynamic link prediction"). Nothing is learnt; it is the memory that every model must beat.
+    """
+
+    def __init__(self, graph: GraphShape) -> None:  # noqa: ARG002
+        super().__init__()
+
+    def forward(self, query: LinkQuery, history: History) -> Tensor:
+        last = history.last_meeting(query.source, query.destination, query.time)
+        return self.remembered(query.time - last).float() * 2 - 1
+
+    def remembered(self, elapsed: Tensor) -> Tensor:
+        """Whether a meeting so long ago is remembered; elapsed is infinite for those who never met."""
+        return elapsed.isfinite()

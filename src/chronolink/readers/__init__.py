@@ -1,0 +1,1 @@
+"""From files and frames to plain columns"""

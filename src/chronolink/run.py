@@ -1,0 +1,84 @@
+"""A run is a folder"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from .build import build
+from .dataset import load
+from .errors import ChronolinkError
+from .events import TemporalGraph
+from .files import write_json, write_whole
+from .model import LinkModel
+from .read import Columns
+from .split import Split
+
+
+class RunFolder:
+    """config.yaml, split.json, metrics.jsonl, checkpoint.safetensors while it lasts, model.safetensors, report.json."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.config = self.path / "config.yaml"
+        self.split = self.path / "split.json"
+        self.metrics = self.path / "metrics.jsonl"
+        self.checkpoint = self.path / "checkpoint.safetensors"
+        self.report = self.path / "report.json"
+
+    def weights(self, criterion: str = "") -> Path:
+        """The best weights; of the first criterion without a name."""
+        return self.path / f"model{'-' * bool(criterion)}{criterion}.safetensors"
+
+    def create(self, config: Mapping[str, Any], graph: TemporalGraph, split: Split) -> None:
+        """Lays the folder out; one that holds a run is left alone."""
+        if self.config.exists():
+            raise ChronolinkError(
+                f"{self.path} holds a run already; go on with it by `chronolink train --resume {self.path}`, "
+                "or choose another folder"
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_json(self.split, {**split.as_json(), "digest": split.digest(), "data_digest": graph.digest()})
+        write_whole(self.config, yaml.safe_dump(dict(config), sort_keys=False))
+
+    def record(self, records: list[dict[str, Any]]) -> None:
+        write_whole(self.metrics, "".join(json.dumps(record) + "\n" for record in records))
+
+    def keep(self, weights: Mapping[str, Tensor], criterion: str = "") -> None:
+        write_whole(self.weights(criterion), save({name: value.cpu().contiguous() for name, value in weights.items()}))
+
+    def settings(self) -> dict[str, Any]:
+        if not self.config.exists():
+            raise ChronolinkError(f"{self.path} holds no run (no config.yaml there); give the folder that train wrote")
+        return dict(yaml.safe_load(self.config.read_text()))
+
+    def open(self) -> tuple[LinkModel, TemporalGraph, Split]:
+        """The run's model with its first weights, the data and the split, all as they were at its start."""
+        settings = self.settings()
+        kept = json.loads(self.split.read_text())
+        graph = load(settings["data"], **{key: settings[key] for key in Columns.__annotations__ if key in settings})
+        if graph.digest() != kept["data_digest"]:
+            raise ChronolinkError(
+                f"{settings['data']} has changed since {self.path} was begun; bring the old file back"
+            )
+        return build_from(settings, graph), graph, Split.from_json(kept)
+
+    def load_weights(self, model: LinkModel, criterion: str = "") -> None:
+        if not self.weights(criterion).exists():
+            raise ChronolinkError(
+                f"{self.path} holds no weights yet; finish it by `chronolink train --resume {self.path}`"
+            )
+        model.load_state_dict(load_file(self.weights(criterion)))
+
+
+def build_from(settings: Mapping[str, Any], graph: TemporalGraph) -> LinkModel:
+    """The model that a configuration describes."""
+    model, encoder = dict(settings["model"]), dict(settings.get("time_encoder") or {})
+    given = {"time_encoder": encoder["name"], "time_width": encoder["width"]} if encoder else {}
+    return build(model.pop("name"), graph, seed=settings["seed"], **given, **model)

@@ -1,0 +1,84 @@
+"""Contract: elapsed time to features"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from .errors import ChronolinkError
+from .history import Neighbours
+
+
+class Standardise(nn.Module):
+    """(elapsed - mean) / deviation, in float64; the two constants are fitted once and saved with the model."""
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros((), dtype=torch.float64))
+        self.register_buffer("deviation", torch.ones((), dtype=torch.float64))
+
+    def fit(self, past: Neighbours) -> None:
+        """Mean and deviation, over all asked nodes with a past, of a node's mean elapsed time."""
+        length = past.valid.sum(-1)
+        means = (past.elapsed.sum(-1) / length)[length > 0]
+        deviation = means.std(correction=0) if len(means) else torch.zeros(())
+        self.mean.fill_(means.mean() if len(means) else 0.0)
+        self.deviation.fill_(deviation if deviation > 0 else 1.0)
+
+    def forward(self, elapsed: Tensor) -> Tensor:
+        return (elapsed.double() - self.mean) / self.deviation
+
+
+class TimeEncoder(nn.Module, ABC):
+    """Maps the time since an event, [...], to features, [..., width].
+
+    `measure` says which number of a past event is encoded, `encode` turns that number into features. An encoder
+    whose features are `number * slope + intercept` says so by `affine`, and a model may then work with the number
+    itself.
+    """
+
+    standardised: ClassVar[bool] = False
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        if width < 1:
+            raise ChronolinkError(f"a time encoder of width {width} is empty; give it a width of 1 or more")
+        self.width = width
+        self.scale = Standardise()
+
+    def fit(self, past: Neighbours) -> None:
+        """Fits the standardisation, if this encoder has one, on the past of the training events' ends."""
+        if self.standardised:
+            self.scale.fit(past)
+
+    def measure(self, past: Neighbours) -> Tensor:
+        """The number that is encoded for each past event: its elapsed time."""
+        return self.number(past.elapsed)
+
+    def number(self, elapsed: Tensor) -> Tensor:
+        return self.scale(elapsed).to(next(self.parameters()).dtype)  # type: ignore[no-any-return]
+
+    def forward(self, elapsed: Tensor) -> Tensor:
+        return self.encode(self.number(elapsed))
+
+    def now(self) -> Tensor:
+        """The features of the asked moment itself, [width]."""
+        return self(torch.zeros((), dtype=torch.float64, device=self.scale.mean.device))  # type: ignore[no-any-return]
+
+    @abstractmethod
+    def encode(self, number: Tensor) -> Tensor: ...
+
+    def affine(self) -> Tensor | None:
+        """[width, 2]: slope and intercept of every feature, where each is affine in the number."""
+        return None
+
+
+def frequencies(count: int) -> Tensor:
+    """1 / 10^x for `count` values of x from 0 to 9: periods from seconds to decades."""
+    return 10.0 ** -torch.linspace(0, 9, count)

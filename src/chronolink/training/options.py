@@ -1,0 +1,56 @@
+"""How a model is trained and judged"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, cast, get_args
+
+from ..errors import ChronolinkError, unknown
+from ..negatives import BLOCK, NegativesName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """The options of a run; the defaults are the benchmark's.
+
+    Args:
+        seed: decides the first weights, the training negatives and the dropout.
+        epochs: at most so many.
+        min_epochs: at least so many before early stopping.
+        patience: stop after so many epochs without a better validation AP.
+        batch_size: events a training step.
+        learning_rate: of Adam.
+        select_by: negatives whose validation AP chooses the epoch that is tested: random, historical or inductive;
+            of several, as in random,historical, each chooses its own, and the first one's test is the report's.
+        candidates: rank every test event among so many random destinations (MRR, Hits@10); 0 leaves it out.
+        device: auto takes a GPU where there is one.
+        precision: of the matrix products.
+    """
+
+    seed: int = 1
+    epochs: int = 100
+    min_epochs: int = 10
+    patience: int = 20
+    batch_size: int = BLOCK
+    learning_rate: float = 1e-4
+    select_by: str = "random"
+    candidates: int = 0
+    device: Literal["auto", "cpu"] = "auto"
+    precision: Literal["no", "bf16", "fp16"] = "no"
+
+    def __post_init__(self) -> None:
+        least = {"epochs": 0, "min_epochs": 0, "patience": 1, "batch_size": 1, "candidates": 0, "seed": 0}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in least and value < least[field.name]:
+                raise ChronolinkError(f"{field.name} is {value}; it must be {least[field.name]} or more")
+        if not self.learning_rate > 0:
+            raise ChronolinkError(f"learning_rate is {self.learning_rate}; it must be above 0")
+
+        for criterion in self.criteria:
+            if criterion not in get_args(NegativesName):
+                raise unknown("kind of negatives", criterion, get_args(NegativesName))
+
+    @property
+    def criteria(self) -> list[NegativesName]:
+        return [cast(NegativesName, name.strip()) for name in dict.fromkeys(self.select_by.split(","))]
