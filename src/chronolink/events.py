@@ -52,10 +52,14 @@ class EventStream:
     ) -> EventStream:
         """A stream from columns in any order; events of equal time keep their order."""
         when = torch.as_tensor(time, dtype=torch.float64)
+        rows = torch.arange(len(when)) if id is None else id
+        columns = [torch.as_tensor(column, dtype=torch.int64) for column in (source, destination, rows)]
+        if any(column.shape != when.shape for column in columns):
+            lengths = ", ".join(str(len(column)) for column in [*columns[:2], when, columns[2]])
+            raise ChronolinkError(f"the columns have lengths {lengths}; a stream takes columns of one length")
         order = torch.argsort(when, stable=True)
-        row = torch.arange(len(when)) if id is None else torch.as_tensor(id, dtype=torch.int64)
-        ends = [torch.as_tensor(end, dtype=torch.int64)[order] for end in (source, destination)]
-        return cls(ends[0], ends[1], when[order], row[order])
+        source, destination, rows = (column[order] for column in columns)
+        return cls(source, destination, when[order], rows)
 
     def __len__(self) -> int:
         return len(self.time)

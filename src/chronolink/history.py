@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from .errors import ChronolinkError
 from .events import EventStream, TemporalGraph
 from .sampling import RECENT
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Past events of some nodes, oldest first along the last axis; only entries with `valid` mean anything."""
+    """Past events of some nodes, oldest first along the last axis; only entries with `valid` mean anything, but
+    all can be looked up."""
 
     node: Tensor  # [..., k] int64, the other end
     event: Tensor  # [..., k] int64, row in the edge features
@@ -63,11 +65,15 @@ class History:
 
     def position(self, time: Tensor) -> Tensor:
         """How many events of the stream lie strictly before each time."""
+        if time.dtype != torch.float64:
+            raise ChronolinkError(
+                f"the asked time is {time.dtype}; ask in torch.float64, as a rounded time sees the future"
+            )
         return torch.searchsorted(self.time, time.contiguous())
 
     def span(self, node: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """Where each node's past begins and ends among the filed events."""
-        end = torch.searchsorted(self._filed[:-1], node * self.size + self.position(time))
+        end = torch.searchsorted(self._filed[:-1], (node * self.size + self.position(time)).contiguous())
         return self._start[node], end
 
     def before(self, node: Tensor, time: Tensor, k: int, sampling: Sampling = RECENT) -> Neighbours:
@@ -77,7 +83,9 @@ class History:
         position = (self._filed[index] - node * self.size).masked_fill_(~valid, 0)
         when = self._columns.time[position]
         elapsed = (time - when).masked_fill_(~valid, 0.0)
-        return Neighbours(self._both_ends[position] - node, self._columns.id[position], when, elapsed, valid)
+        return Neighbours(
+            (self._both_ends[position] - node).masked_fill_(~valid, 0), self._columns.id[position], when, elapsed, valid
+        )
 
     def filed(self) -> tuple[Tensor, Tensor]:
         """The node and the time of every filed event, in the order that `span` counts in."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -21,6 +22,8 @@ SHARES = (0.70, 0.85)
 
 def boundaries(time: Tensor, shares: Sequence[float] = SHARES) -> tuple[float, float]:
     """The last time of training and the last time of validation: quantiles of the event times."""
+    if len(time) == 0:
+        return -math.inf, -math.inf
     last_train, last_validation = np.quantile(time.cpu().numpy(), shares)
     return float(last_train), float(last_validation)
 

@@ -90,7 +90,7 @@ class Tgat(LinkModel):
     ) -> tuple[Tensor, Tensor]:
         """The layer below, of the nodes themselves [nodes, .] and of their past [nodes, k, .]."""
         if layer == 0:
-            return history.node_features[node], history.node_features[past.node * past.valid]
+            return history.node_features[node], history.node_features[past.node]
         asked = Distinct.of(torch.cat([node, past.node[past.valid]]), torch.cat([time, past.time[past.valid]]))
         embedding = self._embed(asked.node, asked.time, history, layer)
         place = torch.zeros_like(past.node).masked_scatter_(past.valid, asked.place[len(node) :])

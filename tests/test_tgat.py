@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from chronolink import ChronolinkError, build
+from chronolink.catalogue import members
+from chronolink.events import TemporalGraph
+from chronolink.history import History
+from chronolink.layers.dropout import reseed
+from chronolink.models.tgat import Tgat
+from chronolink.query import LinkQuery
+from tests.streams import random_graph
+from tests.twins.tgat import PaddedTgat
+
+
+def tgat(graph: TemporalGraph, time_encoder: str = "linear", **options: object) -> Tgat:
+    """Double precision, with biases and norms that are not at their start values."""
+    options = {"neighbours": 4, "width": 12, "dropout": 0.0, "time_width": 6, **options}
+    model = build("tgat", graph, time_encoder=time_encoder, **options).double()
+    assert isinstance(model, Tgat)
+    model.prepare(graph.events, History(graph))
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+    return model
+
+
+def questions(graph: TemporalGraph, count: int = 40) -> LinkQuery:
+    """Late, early and repeated ones, and a node that has no past."""
+    generator = torch.Generator().manual_seed(1)
+    ends = torch.randint(graph.num_nodes, (2, count), generator=generator)
+    time = graph.events.time[torch.randint(len(graph.events), (count,), generator=generator)]
+    time[0] = graph.events.time[0] - 1
+    return LinkQuery(ends[0], ends[1], time) + LinkQuery(ends[0], ends[1].flip(0), time)
+
+
+@pytest.mark.parametrize("time_encoder", members("time_encoders"))
+@pytest.mark.parametrize(("node_width", "edge_width"), [(0, 0), (3, 0), (0, 5), (3, 5), (12, 12)])
+def test_values_and_gradients_equal_the_appendix(time_encoder: str, node_width: int, edge_width: int) -> None:
+    graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
+    history, query = History(graph), questions(graph)
+    model = tgat(graph, time_encoder)
+    weight = torch.linspace(-1, 1, len(query), dtype=torch.float64)
+    found, expected = model(query, history), PaddedTgat(model, history)(query)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+    parameters = list(model.parameters())
+    gradients = torch.autograd.grad(found @ weight, parameters, allow_unused=True)
+    wanted = torch.autograd.grad(expected @ weight, parameters, allow_unused=True)
+    for (name, _), gradient, want in zip(model.named_parameters(), gradients, wanted, strict=True):
+        assert gradient is not None, name
+        torch.testing.assert_close(gradient, want, rtol=0, atol=1e-10 * max(1.0, float(want.abs().max())), msg=name)
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_any_number_of_layers_equals_the_appendix(layers: int) -> None:
+    graph = random_graph(node_width=2, dtype=torch.float64)
+    history, query = History(graph), questions(graph)
+    model = tgat(graph, layers=layers)
+    torch.testing.assert_close(model(query, history), PaddedTgat(model, history)(query), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "time_interval_aware"])
+def test_any_sampling_equals_the_appendix(sampling: str) -> None:
+    graph = random_graph(dtype=torch.float64)
+    history, query = History(graph), questions(graph)
+    model = tgat(graph, sampling=sampling)
+    torch.testing.assert_close(model(query, history), PaddedTgat(model, history)(query), rtol=0, atol=1e-10)
+
+
+def test_a_node_without_a_past_attends_to_nothing() -> None:
+    graph = random_graph(dtype=torch.float64)
+    model, time = tgat(graph), graph.events.time[:1] - 1
+    layer = model.layers[0]
+    embedding = model._embed(torch.tensor([0]), time, History(graph), 1)
+    now = model.time_encoder.now()
+    alone = layer.attention.norm(layer.attention.out.bias + torch.cat([now.new_zeros(model.width), now]))
+    torch.testing.assert_close(embedding[0], layer.out(torch.relu(layer.hidden(alone))))
+
+
+def test_dropout_acts_in_training_and_repeats_with_its_seed() -> None:
+    graph = random_graph(dtype=torch.float64)
+    history, query = History(graph), questions(graph)
+    model = tgat(graph, dropout=0.3).train()
+    scores = []
+    for counter in (1, 1, 2):
+        reseed(model, counter)
+        scores.append(model(query, history))
+    assert torch.equal(scores[0], scores[1])
+    assert not torch.allclose(scores[0], scores[2])
+
+
+def test_a_training_step_does_not_depend_on_how_questions_are_shared_out() -> None:
+    graph = random_graph(dtype=torch.float64)
+    history, query = History(graph), questions(graph)
+    model = tgat(graph, dropout=0.3).train()
+    reseed(model, 5)
+    together = model(query, history)
+    apart = torch.cat([model(query[0::2], history), model(query[1::2], history)])
+    torch.testing.assert_close(together, torch.stack([apart[: len(apart) // 2], apart[len(apart) // 2 :]], 1).flatten())
+
+
+def test_what_does_not_fit_is_refused_in_one_sentence() -> None:
+    graph = random_graph(node_width=5)
+    with pytest.raises(ChronolinkError, match="the 5 node features do not fit a width of 4"):
+        build("tgat", graph, width=4)
+    with pytest.raises(ChronolinkError, match="cannot be shared by 3 heads"):
+        build("tgat", graph, heads=3)
