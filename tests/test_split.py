@@ -138,7 +138,12 @@ def test_the_digest_tells_splits_apart() -> None:
 
 @pytest.mark.parametrize(
     ("times", "part"),
-    [([5.0], "validation"), ([1.0] * 10, "validation"), ([1.0] * 9 + [2.0], "validation"), ([1.0] * 7 + [2.0] * 3, "test")],
+    [
+        ([5.0], "validation"),
+        ([1.0] * 10, "validation"),
+        ([1.0] * 9 + [2.0], "validation"),
+        ([1.0] * 7 + [2.0] * 3, "test"),
+    ],
 )
 def test_a_split_without_events_is_refused(times: list[float], part: str) -> None:
     graph = TemporalGraph.of(EventStream.sorted([0] * len(times), [1] * len(times), times), name="toy")

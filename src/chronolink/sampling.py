@@ -71,6 +71,8 @@ class TimeIntervalAware(Uniform):
         self._sums: WeakKeyDictionary[History, Tensor] = WeakKeyDictionary()
 
     def pick(self, history: History, node: Tensor, start: Tensor, end: Tensor, share: Tensor) -> Tensor:  # noqa: ARG002
+        if history.size == 0:
+            return start.expand(share.shape)
         if history not in self._sums:
             self._sums[history] = summed_weights(history, self.scale)
         sums = self._sums[history]

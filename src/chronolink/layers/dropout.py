@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ..draws import GOLDEN, fold, scramble
+from ..errors import ChronolinkError
 
 LEVELS = 1 << 16
 
@@ -19,7 +20,9 @@ class Dropout(nn.Module):
 
     def __init__(self, probability: float) -> None:
         super().__init__()
-        self.dropped = round(probability * LEVELS)
+        if not 0 <= probability < 1:
+            raise ChronolinkError(f"dropout is {probability}; it must be at least 0 and below 1")
+        self.dropped = min(round(probability * LEVELS), LEVELS - 1)
         self.seed = 0
 
     def forward(self, x: Tensor, key: Tensor) -> Tensor:
