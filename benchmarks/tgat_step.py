@@ -18,12 +18,13 @@ from torch.nn import functional as F
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests.twins.tgat import PaddedTgat
+
 from chronolink import History, LinkQuery, Split, build, load
 from chronolink.allocator import keep_buffers
 from chronolink.layers.dropout import reseed
 from chronolink.models.tgat import Tgat
 from chronolink.negatives import RandomNegatives
-from tests.twins.tgat import PaddedTgat
 
 BATCH, DROPOUT, THREADS = 200, 0.1, 2
 TARGETS = {"linear": 50, "cosine": 25}
@@ -99,7 +100,9 @@ def _resident(field: str) -> int:
 def main() -> None:
     torch.set_num_threads(THREADS)
     print(f"batch {BATCH} from the middle of the training split, {THREADS} threads, dropout {DROPOUT}, float32")
-    print(f"{'time':<8}{'ours, s':>10}{'twin, s':>10}{'ratio':>8}{'target':>8}{'ours, MB':>10}{'twin, MB':>10}{'share':>8}")
+    print(
+        f"{'time':<8}{'ours, s':>10}{'twin, s':>10}{'ratio':>8}{'target':>8}{'ours, MB':>10}{'twin, MB':>10}{'share':>8}"
+    )
     for time_encoder, target in TARGETS.items():
         side = steps(time_encoder)
         losses = [step() for step in side.values()]
@@ -112,8 +115,8 @@ def main() -> None:
         mine, theirs = statistics.median(ours), statistics.median(twin)
         memory = [peak_of_one_step(time_encoder, name) / 1e6 for name in ("ours", "twin")]
         print(
-            f"{time_encoder:<8}{mine:>10.4f}{theirs:>10.2f}{theirs / mine:>8.1f}{target:>8}"
-            f"{memory[0]:>10.0f}{memory[1]:>10.0f}{memory[0] / memory[1]:>8.3f}"
+            f"{time_encoder:<8}{mine:>10.4f}{theirs:>10.2f}{theirs / mine:>10.1f}{target:>10}"
+            f"{memory[0]:>10.0f}{memory[1]:>10.0f}{memory[0] / memory[1]:>10.3f}"
         )
     print("memory: what one step adds at its peak; target: a share of 0.25 at most")
 

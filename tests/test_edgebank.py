@@ -47,5 +47,5 @@ def test_an_empty_history_remembers_nothing() -> None:
 
 
 def test_a_window_that_remembers_nothing_is_refused() -> None:
-    with pytest.raises(ChronolinkError, match="a window of .* remembers nothing"):
+    with pytest.raises(ChronolinkError, match="remembers nothing; give a time above 0"):
         build("edgebank-window", random_graph(), window=0.0)

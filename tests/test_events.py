@@ -41,7 +41,7 @@ def test_a_column_of_ids_that_is_not_int64_is_refused(name: str, dtype: torch.dt
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
 def test_a_time_that_is_not_float64_is_refused(dtype: torch.dtype) -> None:
-    with pytest.raises(ChronolinkError, match="column time is .*takes torch.float64"):
+    with pytest.raises(ChronolinkError, match=r"column time is .*takes torch.float64"):
         EventStream(**columns() | {"time": torch.arange(4, dtype=dtype)})
 
 

@@ -38,7 +38,7 @@ def learnable(events: int = 1200) -> TemporalGraph:
 
 
 def quick(graph: TemporalGraph, seed: int = 1, **options: Any) -> Any:
-    return build(**{**QUICK, **options}, graph=graph, time_encoder="linear", time_width=8, seed=seed)
+    return build(**{**QUICK, **options}, graph=graph, time_encoder={"name": "linear", "width": 8}, seed=seed)
 
 
 def same(first: Report, second: Report) -> bool:

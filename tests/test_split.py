@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_every_event_is_in_one_part_and_events_of_equal_time_stay_together(name:
     early = stream[stream.time <= split.last_train]
     parts = [early, split.validation(stream), split.test(stream)]
     assert torch.equal(torch.cat([part.id for part in parts]), stream.id)
-    for one, next_one in zip(parts, parts[1:], strict=False):
+    for one, next_one in pairwise(parts):
         assert one.time[-1] < next_one.time[0]
 
 

@@ -16,8 +16,8 @@ from tests.twins.tgat import PaddedTgat
 
 def tgat(graph: TemporalGraph, time_encoder: str = "linear", **options: object) -> Tgat:
     """Double precision, with biases and norms that are not at their start values."""
-    options = {"neighbours": 4, "width": 12, "dropout": 0.0, "time_width": 6, **options}
-    model = build("tgat", graph, time_encoder=time_encoder, **options).double()
+    options = {"neighbours": 4, "width": 12, "dropout": 0.0, **options}
+    model = build("tgat", graph, time_encoder={"name": time_encoder, "width": 6}, **options).double()
     assert isinstance(model, Tgat)
     model.prepare(graph.events, History(graph))
     generator = torch.Generator().manual_seed(3)
@@ -99,6 +99,22 @@ def test_a_training_step_does_not_depend_on_how_questions_are_shared_out() -> No
     together = model(query, history)
     apart = torch.cat([model(query[0::2], history), model(query[1::2], history)])
     torch.testing.assert_close(together, torch.stack([apart[: len(apart) // 2], apart[len(apart) // 2 :]], 1).flatten())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("time_encoder", "node_width"), [("linear", 0), ("cosine", 3)])
+def test_an_answer_has_the_same_bits_in_any_batch(time_encoder: str, node_width: int, threads: int) -> None:
+    torch.set_num_threads(threads)
+    graph = random_graph(node_width=node_width)
+    history, query = History(graph), questions(graph, 100)
+    model = build("tgat", graph, time_encoder=time_encoder).eval()
+    with torch.no_grad():
+        together = model(query, history)
+        for size in (1, 7, 13, 50):
+            starts = range(0, len(query), size)[:12]
+            parts = torch.cat([model(query[start : start + size], history) for start in starts])
+            assert torch.equal(together[: len(parts)], parts), size
+    torch.set_num_threads(1)
 
 
 def test_what_does_not_fit_is_refused_in_one_sentence() -> None:

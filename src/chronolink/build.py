@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import torch
 
@@ -13,6 +14,7 @@ from .events import TemporalGraph
 from .model import GraphShape, LinkModel
 from .time_encoder import TimeEncoder
 
+T = TypeVar("T")
 GIVEN = ("graph", "time_encoder")  # what a model's constructor takes besides its options
 
 
@@ -25,29 +27,38 @@ def options_of(maker: type) -> dict[str, inspect.Parameter]:
 def build(
     model: str,
     graph: TemporalGraph | GraphShape,
-    time_encoder: str = "linear",
-    time_width: int = 100,
+    time_encoder: str | Mapping[str, Any] = "linear",
     seed: int = 1,
     **options: Any,
 ) -> LinkModel:
     """A model by name, such as `build("tgat", graph, time_encoder="linear", dropout=0.3)`.
 
-    The seed decides its first weights; `options` are those of the model's constructor.
+    The seed decides its first weights; `options` are those of the model's constructor. A time encoder with options
+    of its own is given as `{"name": "linear", "width": 50}`.
     """
     maker = find("models", model, LinkModel)
-    for name in options:
-        if name not in options_of(maker):
-            raise unknown(f"option of {model}", name, options_of(maker))
     settings: dict[str, Any] = {"model": {"name": plain(model), **options}}
     given: dict[str, Any] = {"graph": GraphShape.of(graph) if isinstance(graph, TemporalGraph) else graph}
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         if "time_encoder" in inspect.signature(maker).parameters:
-            given["time_encoder"] = find("time_encoders", time_encoder, TimeEncoder)(width=time_width)
-            settings["time_encoder"] = {"name": plain(time_encoder), "width": time_width}
-        try:
-            built = maker(**given, **options)
-        except TypeError as error:
-            raise ChronolinkError(f"{model}: {error}") from error
+            encoder = {"name": time_encoder} if isinstance(time_encoder, str) else dict(time_encoder)
+            settings["time_encoder"] = {**encoder, "name": plain(encoder["name"])}
+            given["time_encoder"] = build_time_encoder(**encoder)
+        built = _made(maker, model, given, options)
     built.settings = settings
     return built
+
+
+def build_time_encoder(name: str, **options: Any) -> TimeEncoder:
+    return _made(find("time_encoders", name, TimeEncoder), name, {}, options)
+
+
+def _made(maker: type[T], name: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> T:
+    for option in options:
+        if option not in options_of(maker):
+            raise unknown(f"option of {name}", option, options_of(maker))
+    try:
+        return maker(**given, **options)
+    except TypeError as error:
+        raise ChronolinkError(f"{name}: {error}") from error

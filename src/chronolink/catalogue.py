@@ -30,6 +30,8 @@ def find(folder: str, name: str, contract: type[T]) -> type[T]:
         raise unknown(folder.rstrip("s").replace("_", " "), name, [member.replace("_", "-") for member in known])
     module = import_module(f"{__package__}.{folder}.{plain(name)}")
     for value in vars(module).values():
-        if inspect.isclass(value) and issubclass(value, contract) and value.__module__ == module.__name__:
+        if not (inspect.isclass(value) and issubclass(value, contract)) or value.__name__.startswith("_"):
+            continue
+        if value.__module__ == module.__name__:
             return value
     raise TypeError(f"{module.__name__} defines no {contract.__name__}")

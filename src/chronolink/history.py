@@ -50,8 +50,8 @@ class History:
         self.size = len(graph.events)
         self.time = stream.time[: self.size]
         self._columns = stream
-        self._both_ends = stream.source + stream.destination
         self._filed = _file(graph.events)
+        self._both_ends = stream.source + stream.destination
         nodes = torch.arange(graph.num_nodes + 1, device=stream.time.device)
         self._start = torch.searchsorted(self._filed[:-1], nodes * self.size)
 
@@ -79,13 +79,12 @@ class History:
     def before(self, node: Tensor, time: Tensor, k: int, sampling: Sampling = RECENT) -> Neighbours:
         """Up to k events of each node strictly before its time; `node` and `time` may have any one shape."""
         index, valid = sampling.choose(self, node, time, k)
-        node, time = node.unsqueeze(-1), time.unsqueeze(-1)
-        position = (self._filed[index] - node * self.size).masked_fill_(~valid, 0)
-        when = self._columns.time[position]
-        elapsed = (time - when).masked_fill_(~valid, 0.0)
-        return Neighbours(
-            (self._both_ends[position] - node).masked_fill_(~valid, 0), self._columns.id[position], when, elapsed, valid
-        )
+        node, time, none = node.unsqueeze(-1), time.unsqueeze(-1), ~valid
+        position = (_read(self._filed, index) - node * self.size).masked_fill_(none, 0)
+        other = (_read(self._both_ends, position) - node).masked_fill_(none, 0)
+        when = _read(self._columns.time, position)
+        elapsed = (time - when).masked_fill_(none, 0.0)
+        return Neighbours(other, _read(self._columns.id, position), when, elapsed, valid)
 
     def filed(self) -> tuple[Tensor, Tensor]:
         """The node and the time of every filed event, in the order that `span` counts in."""
@@ -118,10 +117,20 @@ class History:
 def _file(stream: EventStream) -> Tensor:
     """`end * events + position` for both ends, sorted, and one more entry so that any index can be read."""
     size = len(stream)
-    place = torch.arange(size, device=stream.time.device)
-    other = stream.destination != stream.source
-    filed = torch.cat([stream.source * size + place, (stream.destination * size + place)[other]])
-    return torch.cat([filed.sort().values, filed.new_zeros(1)])
+    other = (stream.destination != stream.source).nonzero().squeeze(1)
+    filed = torch.cat([stream.source, stream.destination[other], other.new_zeros(1)])
+    filed[:size].mul_(size).add_(torch.arange(size, device=filed.device))
+    filed[size:-1].mul_(size).add_(other)
+    if filed.device.type != "cpu":
+        filed[:-1] = filed[:-1].sort().values
+    else:
+        filed[:-1].numpy().sort()  # in place: torch's sort takes four times the memory
+    return filed
+
+
+def _read(column: Tensor, index: Tensor) -> Tensor:
+    """`column[index]`, three times as fast on a CPU."""
+    return column.index_select(0, index.flatten()).view(index.shape)
 
 
 _NO_EVENTS = EventStream.sorted([0], [0], [0.0])  # stands in where there is none: read, but never valid

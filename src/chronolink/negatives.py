@@ -49,11 +49,14 @@ class Negatives(ABC):
     def others(self, source: Integers, happened: Integers, random: np.random.Generator) -> Integers:
         """For each source a destination, uniform over those that it does not meet in the block."""
         chosen = random.choice(self.destinations, len(source))
-        for _ in range(64):  # a source that meets every destination keeps what it has
+        for _ in range(64):
             clash = np.flatnonzero(_among(source * self.num_nodes + chosen, happened))
             if len(clash) == 0:
-                break
+                return chosen
             chosen[clash] = random.choice(self.destinations, len(clash))
+        for place in clash:  # sources that meet nearly every destination; one that meets them all keeps what it has
+            free = self.destinations[~_among(source[place] * self.num_nodes + self.destinations, happened)]
+            chosen[place] = random.choice(free) if len(free) else chosen[place]
         return chosen
 
 

@@ -47,16 +47,21 @@ def read_events(
 ) -> TemporalGraph:
     """The temporal graph of a table with one row an event.
 
-    events: a path (.csv, .tsv, both also .gz, .parquet), a pandas or polars frame, or an Arrow table.
-    source, destination: columns of node names, integers or text, which share one space. Integers are numbered
-        by value and text by spelling, so the order of the rows plays no part.
-    time: a column of numbers, taken as they are, or of dates (ISO text or typed), taken as seconds since 1970.
-    edge_features: columns by name, or by prefix as in `feature_*`.
-    label: a column of integers, the source's state at the event.
-    node_features: a second table; its column `node` names the node, all others are features. Nodes without a
-        row get zeros. Rows of nodes without events are left out, with a line in the log that counts them.
+    Names of nodes are integers or text, and sources and destinations share them. Integers are numbered by value and
+    text by spelling, so the order of the rows plays no part. Events out of order are sorted, those of equal time
+    keep their order, and the log says so in one line.
 
-    Events out of order are sorted, those of equal time keep their order, and the log says so in one line.
+    Args:
+        events: a path (.csv, .tsv, both also .gz, .parquet), a pandas or polars frame, or an Arrow table.
+        source: the column of the sources' names.
+        destination: the column of the destinations' names.
+        time: a column of numbers, taken as they are, or of dates, taken as seconds since 1970.
+        edge_features: columns by name, or by prefix as in `feature_*`; on the command line with commas between.
+        label: a column of integers, the source's state at the event.
+        node_features: a second table; its column `node` names the node, all others are features. Nodes without a
+            row get zeros. Rows of nodes without events are left out, with a line in the log that counts them.
+        node: the column of names in the second table.
+        name: what to call the graph; a file's own name if left out.
     """
     table = read_table(events)
     if len(table) < 2:

@@ -79,6 +79,6 @@ class RunFolder:
 
 def build_from(settings: Mapping[str, Any], graph: TemporalGraph) -> LinkModel:
     """The model that a configuration describes."""
-    model, encoder = dict(settings["model"]), dict(settings.get("time_encoder") or {})
-    given = {"time_encoder": encoder["name"], "time_width": encoder["width"]} if encoder else {}
-    return build(model.pop("name"), graph, seed=settings["seed"], **given, **model)
+    model = dict(settings["model"])
+    encoder = settings.get("time_encoder") or "linear"
+    return build(model.pop("name"), graph, time_encoder=encoder, seed=settings["seed"], **model)

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentError
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import ArgumentParser, DefaultHelpFormatter, Namespace
 
 from ..errors import ChronolinkError, unknown
 
 ALONE = ("-h", "--help", "--print_config", "--json")  # flags that take no value
 NAMED = {"--model": "--model.name", "--time_encoder": "--time_encoder.name"}
+
+
+class Verbatim(DefaultHelpFormatter):
+    """Keeps the lines of a description as they are, and shows flags with hyphens, as people type them."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002
+        return "\n".join(indent + line for line in text.splitlines())
+
+    def format_help(self) -> str:
+        return re.sub(r"--[a-z_.]+", lambda flag: flag[0].replace("_", "-"), super().format_help())
+
+
+def command_parser(command: str, description: str | None) -> ArgumentParser:
+    return ArgumentParser(
+        prog=f"chronolink {command}", description=description, exit_on_error=False, formatter_class=Verbatim
+    )
 
 
 def tidy(arguments: Sequence[str], positional: str) -> list[str]:
@@ -68,8 +85,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def _pairs(tidied: Sequence[str]) -> list[tuple[str, str]]:
     split = [word.partition("=") for word in tidied]
-    following = [*tidied[1:], ""]
-    return [(flag, value if equals else after) for (flag, equals, value), after in zip(split, following, strict=True)]
+    following = [*tidied, ""][1:]
+    return [(flag, value if equals else after) for (flag, equals, value), after in zip(split, following, strict=False)]
 
 
 def _at(settings: dict[str, Any], key: str) -> Any:

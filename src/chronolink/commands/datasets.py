@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jsonargparse import ArgumentParser
 from rich.table import Table
 
 from ..dataset import datasets
-from ._arguments import parse, tidy
+from ._arguments import command_parser, parse, tidy
 from ._console import console
 
 
 def main(arguments: Sequence[str]) -> None:
-    parse(ArgumentParser(prog="chronolink datasets", description=__doc__, exit_on_error=False), tidy(arguments, "data"))
+    parse(command_parser("datasets", __doc__), tidy(arguments, "data"))
     table = Table("name", "what it is", "on disk")
     for column in ("nodes", "events", "pairs", "times"):
         table.add_column(column, justify="right")

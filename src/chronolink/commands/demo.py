@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentParser
 from rich.table import Table
 
 from ..build import build
@@ -21,14 +20,14 @@ from ..paper import published
 from ..report import Report
 from ..training.fit import fit
 from ..training.options import Training
-from ._arguments import parse, tidy
+from ._arguments import command_parser, parse, tidy
 from ._console import console, messages, watcher
 
 ROWS = (("edgebank", None), ("tgat", "cosine"), ("tgat", "linear"))
 
 
 def main(arguments: Sequence[str]) -> None:
-    parser = ArgumentParser(prog="chronolink demo", description=__doc__, exit_on_error=False)
+    parser = command_parser("demo", __doc__)
     parser.add_argument("--out", type=str, default="demo", help="the folder for the runs")
     parser.add_argument("--epochs", type=int, default=3, help="of training; the paper trains until early stopping")
     parser.add_argument("--data", type=str, default="uci", help="the data set")

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from ..analysis.statistics import Description, describe, waits_by_part
 from ..figures.description import draw
-from ._arguments import parse, tidy
+from ._arguments import command_parser, parse, tidy
 from ._console import console
 from ._data import add_data_options, load_data
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(prog="chronolink describe", description=__doc__, exit_on_error=False)
+    parser = command_parser("describe", __doc__)
     add_data_options(parser)
     parser.add_argument("--figure", type=str | None, help="where the picture goes (default: NAME.png)")
     return parser

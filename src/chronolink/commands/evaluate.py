@@ -18,7 +18,7 @@ from ..negatives import BLOCK, NegativesName
 from ..run import RunFolder
 from ..tasks.link_prediction import LinkPrediction, Part
 from ..training.evaluate import verdicts
-from ._arguments import parse, tidy
+from ._arguments import command_parser, parse, tidy
 from ._console import show_test, watcher
 
 
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(prog="chronolink evaluate", description=__doc__, exit_on_error=False)
+    parser = command_parser("evaluate", __doc__)
     parser.add_argument("--run", type=str | None, help="the run's folder; may stand alone, without --run")
     parser.add_argument("--negatives", type=NegativesName | None, help="one kind; all three if left out")
     parser.add_argument("--batch_size", type=int, default=BLOCK, help="events asked about at once; changes no answer")

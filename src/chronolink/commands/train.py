@@ -9,6 +9,7 @@ DATA is a name (see `chronolink datasets`) or a file; name its columns with --so
 from __future__ import annotations
 
 import inspect
+from argparse import SUPPRESS
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -16,15 +17,15 @@ from typing import Any
 
 from jsonargparse import ActionConfigFile, ArgumentParser, Namespace  # type: ignore[attr-defined]
 
-from ..build import GIVEN, build
-from ..catalogue import find
+from ..build import GIVEN
+from ..catalogue import find, members
 from ..model import LinkModel
 from ..report import Report
-from ..run import RunFolder
+from ..run import RunFolder, build_from
 from ..time_encoder import TimeEncoder
 from ..training.fit import fit
 from ..training.options import Training
-from ._arguments import asked_for, parse, tidy
+from ._arguments import asked_for, command_parser, parse, tidy
 from ._console import console, show_test, watcher
 from ._data import add_data_options, load_data
 
@@ -40,25 +41,27 @@ def _parser(tidied: Sequence[str]) -> ArgumentParser:
     """All options of the run, of the model and of the time encoder that are asked for."""
     model = asked_for(tidied, "model.name", "tgat")
     encoder = asked_for(tidied, "time_encoder.name", "linear")
-    parser = ArgumentParser(prog="chronolink train", description=__doc__, exit_on_error=False)
+    parser = command_parser("train", __doc__)
     parser.add_argument("--config", action=ActionConfigFile, help="a YAML file of options, as --print-config prints")
     add_data_options(parser)
     parser.add_argument("--out", type=str | None, help="the run's folder (default: runs/DATA-MODEL-ENCODER-SEED)")
     parser.add_argument("--resume", type=str | None, help="go on with the run in this folder")
     parser.add_class_arguments(Training)
-    parser.add_argument("--model.name", type=str, default=model, help="the model")
+    parser.add_argument("--model.name", type=str, default=model, help=SUPPRESS)
     parser.add_class_arguments(find("models", model, LinkModel), "model", skip=set(GIVEN))
-    parser.add_argument("--time_encoder.name", type=str, default=encoder, help="the time encoder")
+    parser.add_argument("--time_encoder.name", type=str, default=encoder, help=SUPPRESS)
     parser.add_class_arguments(find("time_encoders", encoder, TimeEncoder), "time_encoder")
+    for group, folder in (("--model", "models"), ("--time_encoder", "time_encoders")):
+        action = next(action for action in parser._actions if group in action.option_strings)
+        action.metavar, action.help = "NAME", f"one of {', '.join(members(folder))}".replace("_", "-")
     return parser
 
 
 def _start(settings: Namespace) -> tuple[Report, Path]:
     graph = load_data(settings)
     training = Training(**{field.name: settings[field.name] for field in fields(Training)})
-    options = settings.model.as_dict()
-    name, encoder = options.pop("name"), settings.time_encoder
-    model = build(name, graph, time_encoder=encoder.name, time_width=encoder.width, seed=training.seed, **options)
+    model = build_from(settings.as_dict(), graph)
+    name, encoder = settings.model.name, settings.time_encoder
     shown = f"-{encoder.name}" if "time_encoder" in inspect.signature(type(model)).parameters else ""
     out = Path(settings.out or f"runs/{graph.name}-{name}{shown}-{training.seed}")
     return fit(model, graph, training, out=out, watch=watcher()), out

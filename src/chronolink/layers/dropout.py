@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from ..draws import GOLDEN, fold, scramble
+from ..draws import fold, lanes
 from ..errors import ChronolinkError
 
 LEVELS = 1 << 16
@@ -29,14 +31,27 @@ class Dropout(nn.Module):
         """x [rows, ...] with key [rows] int64."""
         if not self.training or self.dropped == 0:
             return x
-        columns = x[0].numel() if len(x) else 0
-        words = torch.arange(-(-columns // 4), device=x.device) * GOLDEN
-        bits = scramble(fold(self.seed, key).unsqueeze(-1) + words).view(torch.int16)[:, :columns]
-        kept = (bits >= self.dropped - LEVELS // 2).to(x.dtype) * (LEVELS / (LEVELS - self.dropped))
-        return x * kept.view(x.shape)
+        drawn = lanes(fold(self.seed, key), x[0].numel() if len(x) else 0)
+        kept = (drawn >= self.dropped - LEVELS // 2).view(x.shape)
+        return _Keep.apply(x, kept, LEVELS / (LEVELS - self.dropped))  # type: ignore[no-any-return,no-untyped-call]
 
     def extra_repr(self) -> str:
         return f"probability={self.dropped / LEVELS:.4g}"
+
+
+class _Keep(torch.autograd.Function):
+    """x where kept, scaled, else 0; what is saved is one byte an entry."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, kept: Tensor, scale: float) -> Tensor:
+        ctx.save_for_backward(kept)
+        ctx.scale = scale
+        return (x * kept).mul_(scale)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        (kept,) = ctx.saved_tensors
+        return (grad * kept).mul_(ctx.scale), None, None
 
 
 def reseed(model: nn.Module, *counters: int) -> None:

@@ -2,6 +2,8 @@
 
 from torch import nn
 
+FEWEST = 32  # rows from which on a matrix product on a few threads gives each row the same bits, however many rows
+
 
 def linear(inputs: int, outputs: int, fan_in: int, bias: bool = True) -> nn.Linear:
     """A linear map that starts as if it had `fan_in` inputs.

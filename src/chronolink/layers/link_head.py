@@ -2,6 +2,9 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .linear import FEWEST
 
 
 class LinkHead(nn.Module):
@@ -13,5 +16,8 @@ class LinkHead(nn.Module):
         self.out = nn.Linear(width, 1)
 
     def forward(self, source: Tensor, destination: Tensor) -> Tensor:
-        hidden = torch.relu(self.hidden(torch.cat([source, destination], dim=-1)))
-        return self.out(hidden).squeeze(-1)  # type: ignore[no-any-return]
+        both = torch.cat([source, destination], dim=-1)
+        filled = F.pad(both, (0, 0, 0, max(0, FEWEST - len(both))))
+        hidden = torch.relu(self.hidden(filled))[: len(both)]
+        # one product with one column would give a row other bits in another batch
+        return (hidden * self.out.weight).sum(-1) + self.out.bias

@@ -17,6 +17,9 @@ class EdgebankWindow(_Edgebank):
 
     Without a window given it is as long as the test split would be at the pace of the training events: 15/70 of
     their span.
+
+    Args:
+        window: how long a meeting is remembered, in the unit of the times.
     """
 
     window: Tensor

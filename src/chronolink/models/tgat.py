@@ -28,6 +28,14 @@ class Tgat(LinkModel):
 
     over the k latest events (j, t_j) strictly before t. Absent node or edge features are left out of every product:
     the same function as with zero columns up to `width`. Equal (node, time) are embedded once.
+
+    Args:
+        layers: hops.
+        heads: of the attention.
+        neighbours: k, the past events a hop.
+        width: of an embedding.
+        dropout: share of attention weights and of attention outputs that a training step leaves out.
+        sampling: which k of the past events.
     """
 
     def __init__(

@@ -11,6 +11,9 @@ class Cosine(TimeEncoder):
     """phi_i(dt) = cos(w_i dt + b_i), w_i = 1 / 10^linspace(0, 9) and b_i = 0 at the start, both learnt.
 
     TGAT's encoder (Xu et al. 2020), which most later models took over; the paper's "sinusoidal".
+
+    Args:
+        width: how many features.
     """
 
     def __init__(self, width: int = 100) -> None:

@@ -10,6 +10,9 @@ class Linear(TimeEncoder):
     """phi_i(dt) = w_i z + b_i with z = (dt - mean) / deviation; w and b are learnt.
 
     The linear encoder of "Between Linear and Sinusoidal: Rethinking the Time Encoder in Dynamic Graph Learning".
+
+    Args:
+        width: how many features.
     """
 
     standardised = True

@@ -11,6 +11,9 @@ class SineCosine(TimeEncoder):
     """phi(dt) = [cos(w_1 dt), sin(w_1 dt), ..., cos(w_m dt), sin(w_m dt)], m = width / 2, w learnt.
 
     The pairs of Xu et al. (2019): inner products of encodings depend on the span between two times alone.
+
+    Args:
+        width: how many features.
     """
 
     def __init__(self, width: int = 100) -> None:

@@ -13,6 +13,9 @@ class Time2vec(TimeEncoder):
 
     Time2Vec (Kazemi et al. 2019), with the line over the standardised time z = (dt - mean) / deviation and the
     periodic part started like the cosine encoder.
+
+    Args:
+        width: how many features.
     """
 
     standardised = True
