@@ -100,9 +100,8 @@ def _resident(field: str) -> int:
 def main() -> None:
     torch.set_num_threads(THREADS)
     print(f"batch {BATCH} from the middle of the training split, {THREADS} threads, dropout {DROPOUT}, float32")
-    print(
-        f"{'time':<8}{'ours, s':>10}{'twin, s':>10}{'ratio':>8}{'target':>8}{'ours, MB':>10}{'twin, MB':>10}{'share':>8}"
-    )
+    columns = ("ours, s", "twin, s", "ratio", "target", "ours, MB", "twin, MB", "share")
+    print(f"{'time':<8}" + "".join(f"{column:>10}" for column in columns))
     for time_encoder, target in TARGETS.items():
         side = steps(time_encoder)
         losses = [step() for step in side.values()]
