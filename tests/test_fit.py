@@ -30,10 +30,10 @@ QUICK = {"model": "tgat", "neighbours": 5, "width": 16}
 
 
 def learnable(events: int = 1200) -> TemporalGraph:
-    """Everyone meets one of two partners again and again."""
+    """At any time all turn to three destinations, and a while later to others: who was met lately is met again."""
     generator = torch.Generator().manual_seed(0)
     source = torch.randint(20, (events,), generator=generator)
-    destination = 20 + (source + torch.randint(2, (events,), generator=generator)) % 20
+    destination = 20 + (torch.arange(events) // 60 + torch.randint(3, (events,), generator=generator)) % 20
     return TemporalGraph.of(EventStream.sorted(source, destination, torch.arange(events) * 60.0), name="learnable")
 
 
@@ -53,7 +53,7 @@ def test_it_learns_what_can_be_learnt() -> None:
     report = fit(quick(graph), graph, Training(epochs=12, learning_rate=3e-3))
     first, last = report.epochs[0], report.epochs[-1]
     assert last["loss"] < first["loss"]
-    assert report.test["random"]["ap"] > 0.6
+    assert report.test["random"]["ap"] > 0.8
 
 
 def test_a_run_is_a_folder_that_holds_all_of_it(tmp_path: Path) -> None:

@@ -32,26 +32,26 @@ class Dropout(nn.Module):
         if not self.training or self.dropped == 0:
             return x
         drawn = lanes(fold(self.seed, key), x[0].numel() if len(x) else 0)
-        kept = (drawn >= self.dropped - LEVELS // 2).view(x.shape)
-        return _Keep.apply(x, kept, LEVELS / (LEVELS - self.dropped))  # type: ignore[no-any-return,no-untyped-call]
+        dropped = (drawn < self.dropped - LEVELS // 2).view(x.shape)
+        return _Drop.apply(x, dropped, LEVELS / (LEVELS - self.dropped))  # type: ignore[no-any-return,no-untyped-call]
 
     def extra_repr(self) -> str:
         return f"probability={self.dropped / LEVELS:.4g}"
 
 
-class _Keep(torch.autograd.Function):
-    """x where kept, scaled, else 0; what is saved is one byte an entry."""
+class _Drop(torch.autograd.Function):
+    """0 where dropped, else x scaled; what is saved is one byte an entry."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, kept: Tensor, scale: float) -> Tensor:
-        ctx.save_for_backward(kept)
+    def forward(ctx: Any, x: Tensor, dropped: Tensor, scale: float) -> Tensor:
+        ctx.save_for_backward(dropped)
         ctx.scale = scale
-        return (x * kept).mul_(scale)
+        return (x * scale).masked_fill_(dropped, 0.0)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        (kept,) = ctx.saved_tensors
-        return (grad * kept).mul_(ctx.scale), None, None
+        (dropped,) = ctx.saved_tensors
+        return (grad * ctx.scale).masked_fill_(dropped, 0.0), None, None
 
 
 def reseed(model: nn.Module, *counters: int) -> None:

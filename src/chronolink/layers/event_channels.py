@@ -1,0 +1,65 @@
+"""Four channels of an event, side by side"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..time_encoder import TimeEncoder
+from .linear import linear
+from .sequences import Sequences
+
+
+class EventChannels(nn.Module):
+    """[f_1(nodes), f_2(edges), f_3(times), f_4(co-occurrence)] of a patch, each f linear.
+
+    The node and edge channel of absent features is its bias. An affine time encoding is never built: f_3 is applied to
+    the number itself. Counts are few, so f_4 of the count's MLP is a table with a row a count and slot.
+    """
+
+    def __init__(
+        self, node_width: int, edge_width: int, encoder: TimeEncoder, patch: int, channel: int, time_channel: int
+    ) -> None:
+        super().__init__()
+        self.patch, self.encoder, self.channel = patch, [encoder], channel  # in a list: it belongs to the model
+        self.node = linear(patch * node_width, channel, patch * PADDED)
+        self.edge = linear(patch * edge_width, channel, patch * PADDED)
+        self.time = nn.Linear(patch * encoder.width, time_channel)
+        self.count = nn.Sequential(nn.Linear(1, channel), nn.ReLU(), nn.Linear(channel, channel))
+        self.occurrence = nn.Linear(patch * channel, channel)
+
+    def forward(self, events: Sequences, node_features: Tensor, edge_features: Tensor) -> Tensor:
+        """[patches, 3 * channel + time_channel]."""
+        nodes = _channel(self.node, node_features, events.node, events.filled)
+        edges = _channel(self.edge, edge_features, events.event, events.past)
+        return torch.cat([nodes, edges, self._time(events), self._occurrence(events)], dim=1)
+
+    def _time(self, events: Sequences) -> Tensor:
+        encoder, filled = self.encoder[0], events.filled.unsqueeze(-1)
+        basis = encoder.affine()
+        if basis is None:
+            return self.time((encoder.encode(events.number) * filled).flatten(1))  # type: ignore[no-any-return]
+        weight = self.time.weight.view(-1, self.patch, encoder.width) @ basis
+        affine = torch.stack([events.number, torch.ones_like(events.number)], dim=-1) * filled
+        return F.linear(affine.flatten(1), weight.flatten(1), self.time.bias)
+
+    def _occurrence(self, events: Sequences) -> Tensor:
+        most = int(torch.maximum(events.own.max(), events.other.max()))
+        counts = torch.arange(most + 1, dtype=self.occurrence.weight.dtype, device=events.own.device)
+        weight = self.occurrence.weight.view(self.channel, self.patch, -1).permute(1, 2, 0)
+        table = (self.count(counts.unsqueeze(1)) @ weight).flatten(0, 1)  # [patch * counts, channel]
+        table = torch.cat([table, table.new_zeros(1, self.channel)])
+        slot = torch.arange(self.patch, device=counts.device) * (most + 1)
+        rows = torch.cat([slot + events.own, slot + events.other], dim=1)
+        rows = rows.masked_fill(~events.filled.repeat(1, 2), len(table) - 1)
+        return F.embedding_bag(rows, table, mode="sum") + self.occurrence.bias
+
+
+PADDED = 172  # the width that the benchmark pads features to, and starts its weights by
+
+
+def _channel(layer: nn.Linear, features: Tensor, row: Tensor, filled: Tensor) -> Tensor:
+    if features.shape[1] == 0:
+        return layer.bias.expand(len(row), -1)
+    return layer((features[row] * filled.unsqueeze(-1)).flatten(1).to(layer.weight.dtype))  # type: ignore[no-any-return]

@@ -1,0 +1,87 @@
+"""A transformer over each node's own events"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import ChronolinkError
+from ..events import EventStream
+from ..history import History
+from ..layers.event_channels import EventChannels
+from ..layers.link_head import LinkHead
+from ..layers.packing import Packing
+from ..layers.sequences import Sequences
+from ..layers.transformer import TransformerLayer
+from ..model import GraphShape, LinkModel
+from ..query import LinkQuery
+from ..time_encoder import TimeEncoder
+
+
+class FirstHop(LinkModel):
+    """Tokens from the first-hop histories of both asked nodes, transformer layers, one embedding a node.
+
+    A variant says which rows attend to each other (`packing`) and, where it is not the mean of its rows, what becomes
+    a node's embedding (`embed`).
+
+    Args:
+        length: events in a sequence at most, the asked one among them.
+        patch: events a token.
+        channel: width of the node, edge and co-occurrence channels.
+        time_channel: width of the time channel; as the others if left out.
+        layers: transformer layers.
+        heads: of the attention.
+        width: of an embedding.
+        dropout: share of entries that a training step leaves out.
+    """
+
+    def __init__(
+        self,
+        graph: GraphShape,
+        time_encoder: TimeEncoder,
+        length: int = 32,
+        patch: int = 1,
+        channel: int = 50,
+        time_channel: int | None = None,
+        layers: int = 2,
+        heads: int = 2,
+        width: int = 172,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        time_channel = channel if time_channel is None else time_channel
+        inner = 3 * channel + time_channel
+        if length < 2 or patch < 1:
+            raise ChronolinkError(f"length {length} and patch {patch}: a sequence takes 2 or more, a patch 1 or more")
+        if inner % heads:
+            raise ChronolinkError(f"{inner} channels cannot be shared by {heads} heads; change one of them")
+        self.length, self.patch = length, patch
+        self.time_encoder = time_encoder
+        self.channels = EventChannels(graph.node_width, graph.edge_width, time_encoder, patch, channel, time_channel)
+        self.layers = nn.ModuleList(TransformerLayer(inner, heads, dropout) for _ in range(layers))
+        self.out = nn.Linear(inner, width)
+        self.head = LinkHead(width)
+
+    def prepare(self, events: EventStream, history: History) -> None:
+        node, time = torch.cat([events.source, events.destination]), events.time.repeat(2)
+        self.time_encoder.fit(history.before(node, time, self.length - 1))
+
+    def forward(self, query: LinkQuery, history: History) -> Tensor:
+        sequences = Sequences.of(query, history, self.time_encoder, self.length, self.patch)
+        rows = self.channels(sequences, history.node_features, history.edge_features)
+        source, destination = self.out(self.embed(rows, sequences, 2 * len(query))).chunk(2)
+        return self.head(source, destination)  # type: ignore[no-any-return]
+
+    def embed(self, rows: Tensor, sequences: Sequences, count: int) -> Tensor:
+        """[patches, inner] to one row a sequence, [count, inner]: the mean of what the last layer gives."""
+        packing = self.packing(sequences, count)
+        for layer in self.layers:
+            rows = layer(rows, packing, sequences.key)
+        summed = rows.new_zeros(count, rows.shape[1]).index_add(0, sequences.sequence, rows)
+        return summed / torch.bincount(sequences.sequence, minlength=count).unsqueeze(1)
+
+    @abstractmethod
+    def packing(self, sequences: Sequences, count: int) -> Packing:
+        """Which rows attend to each other."""
