@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -27,31 +25,25 @@ class Dropout(nn.Module):
         self.dropped = min(round(probability * LEVELS), LEVELS - 1)
         self.seed = 0
 
+    @property
+    def scale(self) -> float:
+        """What is kept is multiplied by this, so that the expectation stays."""
+        return LEVELS / (LEVELS - self.dropped) if self.training else 1.0
+
     def forward(self, x: Tensor, key: Tensor) -> Tensor:
         """x [rows, ...] with key [rows] int64."""
+        return self.drop(x * self.scale, key) if self.training and self.dropped else x
+
+    def drop(self, x: Tensor, key: Tensor) -> Tensor:
+        """Zeros alone, written into x itself; the scale is left to the product that follows."""
         if not self.training or self.dropped == 0:
             return x
         drawn = lanes(fold(self.seed, key), x[0].numel() if len(x) else 0)
-        dropped = (drawn < self.dropped - LEVELS // 2).view(x.shape)
-        return _Drop.apply(x, dropped, LEVELS / (LEVELS - self.dropped))  # type: ignore[no-any-return,no-untyped-call]
+        kept = torch.empty(drawn.shape, dtype=x.dtype, device=x.device)  # a product by 0 and 1 beats filling by a mask
+        return x.mul_(torch.ge(drawn, self.dropped - LEVELS // 2, out=kept).view(x.shape))
 
     def extra_repr(self) -> str:
         return f"probability={self.dropped / LEVELS:.4g}"
-
-
-class _Drop(torch.autograd.Function):
-    """0 where dropped, else x scaled; what is saved is one byte an entry."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, dropped: Tensor, scale: float) -> Tensor:
-        ctx.save_for_backward(dropped)
-        ctx.scale = scale
-        return (x * scale).masked_fill_(dropped, 0.0)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        (dropped,) = ctx.saved_tensors
-        return (grad * ctx.scale).masked_fill_(dropped, 0.0), None, None
 
 
 def reseed(model: nn.Module, *counters: int) -> None:

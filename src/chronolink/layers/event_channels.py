@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -9,6 +11,17 @@ from torch.nn import functional as F
 from ..time_encoder import TimeEncoder
 from .linear import linear
 from .sequences import Sequences
+
+PADDED = 172  # the width that the benchmark pads features to, and starts its weights by
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Rows and the few numbers they are made of: rows = numbers @ basis."""
+
+    rows: Tensor  # [patches, inner]
+    numbers: Tensor  # [patches, fewer]
+    basis: Tensor  # [fewer, inner]
 
 
 class EventChannels(nn.Module):
@@ -29,20 +42,28 @@ class EventChannels(nn.Module):
         self.count = nn.Sequential(nn.Linear(1, channel), nn.ReLU(), nn.Linear(channel, channel))
         self.occurrence = nn.Linear(patch * channel, channel)
 
-    def forward(self, events: Sequences, node_features: Tensor, edge_features: Tensor) -> Tensor:
-        """[patches, 3 * channel + time_channel]."""
-        nodes = _channel(self.node, node_features, events.node, events.filled)
-        edges = _channel(self.edge, edge_features, events.event, events.past)
-        return torch.cat([nodes, edges, self._time(events), self._occurrence(events)], dim=1)
+    def forward(self, events: Sequences, node_features: Tensor, edge_features: Tensor) -> Tokens:
+        parts = [
+            _narrow(_rows(node_features, events.node, events.filled, self.node), self.node.weight),
+            _narrow(_rows(edge_features, events.event, events.past, self.edge), self.edge.weight),
+            _narrow(*self._time(events)),
+            _narrow(self._occurrence(events), None),
+        ]
+        bias = torch.cat([layer.bias for layer in (self.node, self.edge, self.time, self.occurrence)])
+        numbers = torch.cat([numbers for numbers, _ in parts], dim=1)
+        basis = torch.block_diag(*(basis for _, basis in parts))
+        rows = torch.addmm(bias, numbers, basis)
+        return Tokens(rows, F.pad(numbers, (0, 1), value=1.0), torch.cat([basis, bias.unsqueeze(0)]))
 
-    def _time(self, events: Sequences) -> Tensor:
+    def _time(self, events: Sequences) -> tuple[Tensor, Tensor]:
+        """What f_3's weights are applied to, and those weights; of an affine encoding, the number and one."""
         encoder, filled = self.encoder[0], events.filled.unsqueeze(-1)
         basis = encoder.affine()
         if basis is None:
-            return self.time((encoder.encode(events.number) * filled).flatten(1))  # type: ignore[no-any-return]
+            return (encoder.encode(events.number) * filled).flatten(1), self.time.weight
         weight = self.time.weight.view(-1, self.patch, encoder.width) @ basis
         affine = torch.stack([events.number, torch.ones_like(events.number)], dim=-1) * filled
-        return F.linear(affine.flatten(1), weight.flatten(1), self.time.bias)
+        return affine.flatten(1), weight.flatten(1)
 
     def _occurrence(self, events: Sequences) -> Tensor:
         most = int(torch.maximum(events.own.max(), events.other.max()))
@@ -53,13 +74,18 @@ class EventChannels(nn.Module):
         slot = torch.arange(self.patch, device=counts.device) * (most + 1)
         rows = torch.cat([slot + events.own, slot + events.other], dim=1)
         rows = rows.masked_fill(~events.filled.repeat(1, 2), len(table) - 1)
-        return F.embedding_bag(rows, table, mode="sum") + self.occurrence.bias
+        return F.embedding_bag(rows, table, mode="sum")
 
 
-PADDED = 172  # the width that the benchmark pads features to, and starts its weights by
-
-
-def _channel(layer: nn.Linear, features: Tensor, row: Tensor, filled: Tensor) -> Tensor:
+def _rows(features: Tensor, row: Tensor, filled: Tensor, layer: nn.Linear) -> Tensor:
     if features.shape[1] == 0:
-        return layer.bias.expand(len(row), -1)
-    return layer((features[row] * filled.unsqueeze(-1)).flatten(1).to(layer.weight.dtype))  # type: ignore[no-any-return]
+        return layer.weight.new_empty(len(row), 0)
+    return (features[row] * filled.unsqueeze(-1)).flatten(1).to(layer.weight.dtype)
+
+
+def _narrow(features: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """A channel as (numbers, basis), by whichever is narrower: the features or the channel itself."""
+    if weight is not None and features.shape[1] <= len(weight):
+        return features, weight.T
+    value = features if weight is None else features @ weight.T
+    return value, torch.eye(value.shape[1], dtype=value.dtype, device=value.device)

@@ -23,11 +23,19 @@ class Packing:
         filled[spot] = True
         return cls(spot, filled.view(groups, longest))
 
-    def pad(self, packed: Tensor) -> Tensor:
-        """[rows, width] to [groups, longest, width], zero where there is no row."""
+    def pad(self, packed: Tensor, parts: int) -> Tensor:
+        """[rows, parts * width] to [parts, groups, longest, width], zero where there is no row: one copy."""
         groups, longest = self.filled.shape
-        empty = packed.new_zeros(groups * longest, *packed.shape[1:])
-        return empty.index_copy(0, self.spot, packed).view(groups, longest, *packed.shape[1:])
+        spots = self._spots(parts)
+        rows = packed.reshape(len(packed) * parts, -1)
+        empty = packed.new_zeros(parts * groups * longest, rows.shape[1])
+        return empty.index_copy(0, spots, rows).view(parts, groups, longest, -1)
 
     def pack(self, padded: Tensor) -> Tensor:
-        return padded.flatten(0, 1).index_select(0, self.spot)
+        """[parts, groups, longest, width] back to [rows, parts * width]."""
+        picked = padded.flatten(0, 2).index_select(0, self._spots(len(padded)))
+        return picked.view(len(self.spot), -1)
+
+    def _spots(self, parts: int) -> Tensor:
+        offset = torch.arange(parts, device=self.spot.device) * self.filled.numel()
+        return (self.spot.unsqueeze(1) + offset).flatten()

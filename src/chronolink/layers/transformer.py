@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from ..draws import fold
 from .dropout import Dropout
+from .event_channels import Tokens
 from .packing import Packing
 
 
@@ -15,7 +16,8 @@ class TransformerLayer(nn.Module):
     """Z' = Z + Attention(LayerNorm(Z)),   out = Z' + W_2 GELU(W_1 LayerNorm(Z') + b_1) + b_2.
 
     Rows are packed for norms, projections and the feed-forward part, and padded round the attention alone, so that
-    padding costs nothing elsewhere and counts for nothing anywhere.
+    padding costs nothing elsewhere and counts for nothing anywhere. Dropout's scale goes into the weights of the
+    product that follows.
     """
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
@@ -29,52 +31,66 @@ class TransformerLayer(nn.Module):
         nn.init.zeros_(self.mix.bias)
         self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
         self.attention = Attention()
-        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in range(4))
+        self.on_attention, self.on_mixed = Dropout(dropout), Dropout(dropout)
+        self.on_wide, self.on_narrow = Dropout(dropout), Dropout(dropout)
 
-    def forward(self, rows: Tensor, packing: Packing, key: Tensor, causal: bool = False) -> Tensor:
-        """rows [rows, width], key [rows] int64."""
-        projected = packing.pad(self.query_key_value(self.attention_norm(rows)))
-        query, keys, value = (self._heads(part) for part in projected.chunk(3, dim=-1))
-        seen = packing.filled[:, None, None, :]
+    def forward(
+        self, rows: Tensor, packing: Packing, key: Tensor, causal: bool = False, tokens: Tokens | None = None
+    ) -> Tensor:
+        """rows [rows, width], key [rows] int64; `tokens`: what the rows are made of, where it is known."""
+        projected = packing.pad(self.project(rows, tokens), 3 * self.heads)
+        query, keys, value = projected.unflatten(0, (3, self.heads)).unbind()
+        seen = packing.filled.unsqueeze(1)
         if causal:
             seen = seen & torch.ones(keys.shape[2], keys.shape[2], dtype=torch.bool, device=rows.device).tril()
-        attended = self.attend(query, keys, value, seen, packing.pad(key.unsqueeze(1)).squeeze(2))
+        attended = self.attend(query, keys, value, seen, packing.pad(key.unsqueeze(1), 1).flatten())
         return self.feed_forward(rows, packing.pack(attended), key)
+
+    def project(self, rows: Tensor, tokens: Tokens | None) -> Tensor:
+        """W LayerNorm(x) + b. Of x = c B it is (c / s) (B W') - (m / s) (W' 1) + W beta + b, with W' = W gamma, m and s
+        the mean and deviation of x: a product as narrow as c in place of x.
+        """
+        norm, weight, bias = self.attention_norm, self.query_key_value.weight, self.query_key_value.bias
+        if tokens is None or 4 * tokens.numbers.shape[1] > 3 * rows.shape[1]:
+            return F.linear(norm(rows), weight, bias)
+        variance, mean = torch.var_mean(rows, dim=1, correction=0, keepdim=True)
+        inverse = torch.rsqrt(variance + norm.eps)
+        scaled = weight * norm.weight
+        numbers = torch.cat([tokens.numbers * inverse, -mean * inverse], dim=1)
+        columns = torch.cat([scaled @ tokens.basis.T, scaled.sum(1, keepdim=True)], dim=1)
+        return F.linear(numbers, columns, weight @ norm.bias + bias)
 
     def last(self, rows: Tensor, packing: Packing, key: Tensor, last: Tensor) -> Tensor:
         """The output of each group's last row alone: nothing else of this layer is computed for the others."""
-        normed = self.attention_norm(rows)
-        width = rows.shape[1]
+        normed, width = self.attention_norm(rows), rows.shape[1]
         weight, bias = self.query_key_value.weight, self.query_key_value.bias
-        query = F.linear(normed.index_select(0, last), weight[:width], bias[:width]).unsqueeze(1)
-        keys, value = packing.pad(F.linear(normed, weight[width:], bias[width:])).chunk(2, dim=-1)
-        seen = packing.filled[:, None, None, :]
+        query = F.linear(normed.index_select(0, last), weight[:width], bias[:width])
+        query = query.view(len(last), self.heads, 1, -1).transpose(0, 1)
+        projected = packing.pad(F.linear(normed, weight[width:], bias[width:]), 2 * self.heads)
+        keys, value = projected.unflatten(0, (2, self.heads)).unbind()
         key = key.index_select(0, last)
-        query, keys, value = (self._heads(part) for part in (query, keys, value))
-        attended = self.attend(query, keys, value, seen, key.unsqueeze(1))
-        return self.feed_forward(rows.index_select(0, last), attended.squeeze(1), key)
+        attended = self.attend(query, keys, value, packing.filled.unsqueeze(1), key)
+        return self.feed_forward(rows.index_select(0, last), attended.squeeze(2).transpose(0, 1).flatten(1), key)
 
     def attend(self, query: Tensor, keys: Tensor, value: Tensor, seen: Tensor, key: Tensor) -> Tensor:
-        """query [groups, heads, asked, head], key [groups, asked] to [groups, asked, width]."""
+        """query [heads, groups, asked, head], key [groups * asked] to [heads, groups, asked, head], not yet scaled."""
         weights = self.attention(query, keys, seen)
-        heads = torch.arange(self.heads, device=key.device)[:, None]
-        dropped = self.dropouts[0](weights.flatten(0, 2), fold(key.unsqueeze(1), heads).flatten())
+        row = fold(torch.arange(self.heads, device=key.device).unsqueeze(1), key).flatten()
+        dropped = self.on_attention.drop(weights.flatten(0, 2) * 1.0, row)  # softmax needs its own output again
         mixed: Tensor = dropped.view(weights.shape) @ value
-        return mixed.transpose(1, 2).flatten(2)
+        return mixed
 
     def feed_forward(self, rows: Tensor, attended: Tensor, key: Tensor) -> Tensor:
-        rows = rows + self.dropouts[1](self.mix(attended), key)
-        wide = self.dropouts[2](F.gelu(self.wide(self.norm(rows))), key)
-        return rows + self.dropouts[3](self.narrow(wide), key)  # type: ignore[no-any-return]
-
-    def _heads(self, padded: Tensor) -> Tensor:
-        parts: Tensor = padded.unflatten(2, (self.heads, -1))
-        return parts.transpose(1, 2)
+        mixed = F.linear(attended, self.mix.weight * self.on_attention.scale, self.mix.bias)
+        rows = torch.add(rows, self.on_mixed.drop(mixed, key), alpha=self.on_mixed.scale)
+        wide = self.on_wide.drop(F.gelu(self.wide(self.norm(rows))), key)
+        narrow = F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
+        return torch.add(rows, self.on_narrow.drop(narrow, key), alpha=self.on_narrow.scale)
 
 
 class Attention(nn.Module):
-    """softmax(Q K^T / sqrt(head)), [groups, heads, asked, kept]; a module of its own so that a hook can read it."""
+    """softmax(Q K^T / sqrt(head)), [heads, groups, asked, kept]; a module of its own so that a hook can read it."""
 
     def forward(self, query: Tensor, keys: Tensor, seen: Tensor) -> Tensor:
         scores: Tensor = (query * query.shape[-1] ** -0.5) @ keys.transpose(2, 3)
-        return torch.softmax(scores.masked_fill(~seen, torch.finfo(scores.dtype).min), dim=-1)
+        return torch.softmax(scores.masked_fill_(~seen, torch.finfo(scores.dtype).min), dim=-1)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ..errors import ChronolinkError
 from ..events import EventStream
 from ..history import History
-from ..layers.event_channels import EventChannels
+from ..layers.event_channels import EventChannels, Tokens
 from ..layers.link_head import LinkHead
 from ..layers.packing import Packing
 from ..layers.sequences import Sequences
@@ -70,15 +70,15 @@ class FirstHop(LinkModel):
 
     def forward(self, query: LinkQuery, history: History) -> Tensor:
         sequences = Sequences.of(query, history, self.time_encoder, self.length, self.patch)
-        rows = self.channels(sequences, history.node_features, history.edge_features)
-        source, destination = self.out(self.embed(rows, sequences, 2 * len(query))).chunk(2)
+        tokens = self.channels(sequences, history.node_features, history.edge_features)
+        source, destination = self.out(self.embed(tokens, sequences, 2 * len(query))).chunk(2)
         return self.head(source, destination)  # type: ignore[no-any-return]
 
-    def embed(self, rows: Tensor, sequences: Sequences, count: int) -> Tensor:
-        """[patches, inner] to one row a sequence, [count, inner]: the mean of what the last layer gives."""
-        packing = self.packing(sequences, count)
-        for layer in self.layers:
-            rows = layer(rows, packing, sequences.key)
+    def embed(self, tokens: Tokens, sequences: Sequences, count: int) -> Tensor:
+        """One row a sequence, [count, inner]: the mean of what the last layer gives."""
+        packing, rows = self.packing(sequences, count), tokens.rows
+        for number, layer in enumerate(self.layers):
+            rows = layer(rows, packing, sequences.key, tokens=None if number else tokens)
         summed = rows.new_zeros(count, rows.shape[1]).index_add(0, sequences.sequence, rows)
         return summed / torch.bincount(sequences.sequence, minlength=count).unsqueeze(1)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..draws import fold
+from ..layers.event_channels import Tokens
 from ..layers.packing import Packing
 from ..layers.sequences import Sequences
 from ..model import GraphShape
@@ -34,13 +36,21 @@ class Dygdecoder(_DygformerSeparate):
         super().__init__(graph, time_encoder, length, patch, channel, time_channel, layers, heads, width, dropout)
         self.beginning = nn.Parameter(torch.randn(self.out.in_features) * 0.02)
 
-    def embed(self, rows: Tensor, sequences: Sequences, count: int) -> Tensor:
+    def embed(self, tokens: Tokens, sequences: Sequences, count: int) -> Tensor:
+        tokens = self._with_beginning(tokens, count)
+        rows = tokens.rows
         begun = torch.arange(count, device=rows.device)
-        rows = torch.cat([self.beginning.expand(count, -1), rows])
         key = torch.cat([fold(sequences.key[sequences.column == 0], -1), sequences.key])
         column = torch.cat([torch.zeros_like(begun), sequences.column + 1])
         packing = Packing.of(torch.cat([begun, sequences.sequence]), column, count)
         last = count - 1 + torch.bincount(sequences.sequence, minlength=count).cumsum(0)
-        for layer in list(self.layers)[:-1]:
-            rows = layer(rows, packing, key, causal=True)
+        for number, layer in enumerate(list(self.layers)[:-1]):
+            rows = layer(rows, packing, key, causal=True, tokens=None if number else tokens)
         return self.layers[-1].last(rows, packing, key, last)  # type: ignore[no-any-return,operator]
+
+    def _with_beginning(self, tokens: Tokens, count: int) -> Tokens:
+        """A learnt row in front, one a sequence: one more number, which is 1 there and 0 elsewhere."""
+        rows = torch.cat([self.beginning.expand(count, -1), tokens.rows])
+        first = F.pad(tokens.numbers.new_ones(count, 1), (tokens.numbers.shape[1], 0))
+        numbers = torch.cat([first, F.pad(tokens.numbers, (0, 1))])
+        return Tokens(rows, numbers, torch.cat([tokens.basis, self.beginning.unsqueeze(0)]))
