@@ -1,0 +1,101 @@
+"""A training step of ours and of its twin, timed in turns"""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from chronolink import EventStream, History, LinkModel, LinkQuery, Split, load
+from chronolink.layers.dropout import reseed
+from chronolink.negatives import RandomNegatives
+
+BATCH, DROPOUT, THREADS = 200, 0.1, 2
+
+Step = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Questions from the middle of a data set's training split."""
+
+    train: EventStream
+    history: History
+    query: LinkQuery
+
+    @classmethod
+    def of(cls, data: str) -> Batch:
+        graph = load(data)
+        train = Split.of(graph).train(graph.events)
+        start = len(train) // 2 // BATCH * BATCH
+        negatives = RandomNegatives(train, graph.num_nodes).beside(train, seed=1)
+        cut = slice(start, start + BATCH)
+        return cls(train, History(graph.cut(train)), LinkQuery.of(train[cut]) + negatives[cut])
+
+
+def training_step(model: LinkModel, ask: Callable[[], Tensor]) -> Step:
+    """Forward, backward, Adam."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
+    happened = torch.cat([torch.ones(BATCH), torch.zeros(BATCH)])
+
+    def step() -> float:
+        optimizer.zero_grad()
+        reseed(model, 1)
+        loss = F.binary_cross_entropy_with_logits(ask(), happened)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+def in_turns(ours: Step, twin: Step, rounds: int, ours_a_round: int) -> tuple[float, float]:
+    """Median seconds of both, side by side, so that they meet the same neighbours on a shared machine."""
+    losses = (ours(), twin())
+    assert abs(losses[0] - losses[1]) < 0.05, f"ours and twin differ: {losses}"  # other dropout masks
+    taken: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        taken[1].append(_seconds(twin))
+        taken[0].extend(_seconds(ours) for _ in range(ours_a_round))
+    return statistics.median(taken[0]), statistics.median(taken[1])
+
+
+def _seconds(step: Step) -> float:
+    begun = time.perf_counter()
+    step()
+    return time.perf_counter() - begun
+
+
+def peak_megabytes(script: str, *arguments: str) -> float:
+    """What `print_peak` prints when the script is run with --peak in a fresh process."""
+    command = [sys.executable, script, "--peak", *arguments]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1e6
+
+
+def print_peak(step: Step) -> None:
+    """The bytes that one step adds to the resident memory, at the peak."""
+    ctypes.CDLL(None).malloc_trim(0)  # what set-up has freed must not hide what the step takes
+    Path("/proc/self/clear_refs").write_text("5")  # the kernel forgets the peak so far
+    before = _resident("VmRSS")
+    step()
+    print(_resident("VmHWM") - before)
+
+
+def _resident(field: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+
+
+def row(*cells: object) -> None:
+    print("".join(f"{cell:>14}" if isinstance(cell, str) else f"{cell:>14.3f}" for cell in cells))

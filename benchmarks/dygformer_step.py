@@ -1,0 +1,93 @@
+"""One training step of the DyGFormer family against the padded way"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+
+import torch
+from tests.twins.padded_dygformer import PaddedFirstHop
+
+from _side_by_side import DROPOUT, THREADS, Batch, Step, in_turns, peak_megabytes, print_peak, row, training_step
+from chronolink import build
+from chronolink.allocator import keep_buffers
+from chronolink.layers.sequences import Sequences
+from chronolink.models._first_hop import FirstHop
+
+MODELS = {"dygformer": 2.5, "dygformer-separate": 2.5, "dygdecoder": 4.0}
+SIZES = [("uci", 32, 1), ("enron", 256, 8), ("uslegis", 256, 8), ("wikipedia-edges", 512, 16)]
+
+
+def made(model: str, data: str, length: int, patch: int) -> tuple[FirstHop, Batch]:
+    batch = Batch.of(data)
+    built = build(model, batch.history.graph, time_encoder="linear", dropout=DROPOUT, length=length, patch=patch)
+    assert isinstance(built, FirstHop)
+    built.prepare(batch.train, batch.history)
+    return built, batch
+
+
+def step(model: str, data: str, length: int, patch: int, side: str) -> Step:
+    built, batch = made(model, data, length, patch)
+    twin = PaddedFirstHop(built, batch.history, DROPOUT)
+    ask = {"ours": lambda: built(batch.query, batch.history), "twin": lambda: twin(batch.query)}
+    return training_step(built, ask[side])
+
+
+def needed(model: str, data: str, length: int, patch: int) -> tuple[float, int]:
+    """Floating-point operations of the layers' matrix products in a training step, and the packed rows."""
+    built, batch = made(model, data, length, patch)
+    found = Sequences.of(batch.query, batch.history, built.time_encoder, length, patch)
+    rows, width, depth = len(found.sequence), built.out.in_features, len(built.layers)
+    layer = rows * width * (3 + 1 + 8) * width
+    last = rows * 2 * width * width if model == "dygdecoder" else layer
+    return 3 * 2.0 * ((depth - 1) * layer + last), rows
+
+
+def plain_speed(rows: int, width: int = 200) -> float:
+    """GFLOP/s of the widest product of a layer alone."""
+    left, right = torch.randn(rows, width), torch.randn(width, 4 * width)
+    taken = []
+    for _ in range(9):
+        begun = time.perf_counter()
+        left @ right
+        taken.append(time.perf_counter() - begun)
+    return 2e-9 * rows * width * 4 * width / statistics.median(taken)
+
+
+def main() -> None:
+    print(f"a batch of 200 from the middle of the split, {THREADS} threads, linear time, dropout {DROPOUT}")
+    row("model", "data", "length", "ours, s", "twin, s", "ratio", "target", "GFLOP/s", "plain", "share", "MB, share")
+    for data, length, patch in SIZES:
+        for model, target in MODELS.items():
+            size = (model, data, length, patch)
+            ours, twin = in_turns(step(*size, "ours"), step(*size, "twin"), rounds=3, ours_a_round=2)
+            operations, rows = needed(*size)
+            speed, plain = operations * 1e-9 / ours, plain_speed(rows)
+            words = (model, data, str(length), str(patch))
+            memory = [peak_megabytes(__file__, *words, side) for side in ("ours", "twin")]
+            goal = f">= {target}" if data == "uci" else ""
+            row(
+                model,
+                data,
+                f"{length}/{patch}",
+                ours,
+                twin,
+                twin / ours,
+                goal,
+                speed,
+                plain,
+                speed / plain,
+                memory[0] / memory[1],
+            )
+    print("GFLOP/s: needed operations of the layers' products a second; plain: one such product alone")
+
+
+if __name__ == "__main__":
+    keep_buffers()
+    torch.set_num_threads(THREADS)
+    if "--peak" in sys.argv:
+        model, data, length, patch, side = sys.argv[2:]
+        print_peak(step(model, data, int(length), int(patch), side))
+    else:
+        main()
