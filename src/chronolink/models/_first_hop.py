@@ -63,6 +63,10 @@ class FirstHop(LinkModel):
         self.layers = nn.ModuleList(TransformerLayer(inner, heads, dropout) for _ in range(layers))
         self.out = nn.Linear(inner, width)
         self.head = LinkHead(width)
+        self.add_parameters(inner)
+
+    def add_parameters(self, inner: int) -> None:
+        """What a variant learns besides."""
 
     def prepare(self, events: EventStream, history: History) -> None:
         node, time = torch.cat([events.source, events.destination]), events.time.repeat(2)

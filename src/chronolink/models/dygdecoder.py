@@ -10,8 +10,6 @@ from ..draws import fold
 from ..layers.event_channels import Tokens
 from ..layers.packing import Packing
 from ..layers.sequences import Sequences
-from ..model import GraphShape
-from ..time_encoder import TimeEncoder
 from .dygformer_separate import DygformerSeparate as _DygformerSeparate
 
 
@@ -20,21 +18,8 @@ class Dygdecoder(_DygformerSeparate):
     embedding ("Between Linear and Sinusoidal"). Of the last layer only that row is computed.
     """
 
-    def __init__(
-        self,
-        graph: GraphShape,
-        time_encoder: TimeEncoder,
-        length: int = 32,
-        patch: int = 1,
-        channel: int = 50,
-        time_channel: int | None = None,
-        layers: int = 2,
-        heads: int = 2,
-        width: int = 172,
-        dropout: float = 0.1,
-    ) -> None:
-        super().__init__(graph, time_encoder, length, patch, channel, time_channel, layers, heads, width, dropout)
-        self.beginning = nn.Parameter(torch.randn(self.out.in_features) * 0.02)
+    def add_parameters(self, inner: int) -> None:
+        self.beginning = nn.Parameter(torch.randn(inner) * 0.02)
 
     def embed(self, tokens: Tokens, sequences: Sequences, count: int) -> Tensor:
         tokens = self._with_beginning(tokens, count)
