@@ -191,6 +191,34 @@ def test_changed_data_are_noticed(log: Path, run: Path, tmp_path: Path, capsys: 
     assert "has changed since" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("file", "command", "words"),
+    [
+        ("report.json", ["train", "--resume"], "report.json cannot be read as JSON"),
+        ("split.json", ["evaluate"], "split.json cannot be read as JSON"),
+        ("model.safetensors", ["evaluate"], "model.safetensors is damaged"),
+        ("config.yaml", ["evaluate"], "config.yaml says nothing of"),
+    ],
+)
+def test_a_file_cut_in_half_is_said_to_be(
+    file: str, command: list[str], words: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in run.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    content = (tmp_path / file).read_bytes()
+    (tmp_path / file).write_bytes(content[: len(content) // 3])
+    assert main([*command, str(tmp_path)]) == 2
+    shown = capsys.readouterr().err
+    assert words in shown
+    assert shown.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["train", "uslegis", "--model", "edgebank", "--out", str(tmp_path / "file" / "run")]) == 2
+    assert "file/run" in capsys.readouterr().err
+
+
 def test_too_few_events_for_a_split_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "few.csv").write_text("source,destination,time\na,b,1\nb,c,1\n")
     assert main(["train", str(tmp_path / "few.csv"), "--out", str(tmp_path / "run")]) == 2

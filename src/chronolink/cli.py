@@ -24,15 +24,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     keep_buffers()
     try:
         return _dispatch(arguments)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ChronolinkError, ArgumentError) as error:
         _complain(" ".join(str(error).split()))
+        return 2
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _complain(f"{error.filename}: {(error.strerror or str(error)).lower()}")
         return 2
     except KeyboardInterrupt:
         _complain("stopped; `chronolink train --resume RUN` goes on with an unfinished run")
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def _dispatch(arguments: list[str]) -> int:

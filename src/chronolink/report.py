@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ChronolinkError
-from .files import write_json
+from .files import read_json, write_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +37,8 @@ class Report:
     @classmethod
     def read(cls, path: Path) -> Report:
         try:
-            return cls(**json.loads(path.read_text()))
-        except (OSError, ValueError, TypeError) as error:
+            return cls(**read_json(path))
+        except TypeError as error:
             raise ChronolinkError(f"{path} is no report: {error}") from error
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from safetensors.torch import load_file, save
+from safetensors.torch import save
 from torch import Tensor
 
 from .build import build
 from .dataset import load
 from .errors import ChronolinkError
 from .events import TemporalGraph
-from .files import write_json, write_whole
+from .files import read_json, read_tensors, write_json, write_whole
 from .model import LinkModel
 from .read import Columns
 from .split import Split
@@ -56,12 +56,19 @@ class RunFolder:
     def settings(self) -> dict[str, Any]:
         if not self.config.exists():
             raise ChronolinkError(f"{self.path} holds no run (no config.yaml there); give the folder that train wrote")
-        return dict(yaml.safe_load(self.config.read_text()))
+        try:
+            settings = yaml.safe_load(self.config.read_text())
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ChronolinkError(f"{self.config} cannot be read as YAML: {error}") from error
+        for key in ("data", "model", "seed"):
+            if not isinstance(settings, dict) or key not in settings:
+                raise ChronolinkError(f"{self.config} says nothing of '{key}'; bring it back as train wrote it")
+        return dict(settings)
 
     def open(self) -> tuple[LinkModel, TemporalGraph, Split]:
         """The run's model with its first weights, the data and the split, all as they were at its start."""
         settings = self.settings()
-        kept = json.loads(self.split.read_text())
+        kept = read_json(self.split)
         graph = load(settings["data"], **{key: settings[key] for key in Columns.__annotations__ if key in settings})
         if graph.digest() != kept["data_digest"]:
             raise ChronolinkError(
@@ -74,7 +81,13 @@ class RunFolder:
             raise ChronolinkError(
                 f"{self.path} holds no weights yet; finish it by `chronolink train --resume {self.path}`"
             )
-        model.load_state_dict(load_file(self.weights(criterion)))
+        weights, _ = read_tensors(self.weights(criterion))
+        try:
+            model.load_state_dict(weights)
+        except RuntimeError as error:
+            raise ChronolinkError(
+                f"{self.weights(criterion)} does not fit {self.config}; both must be of one run"
+            ) from error
 
 
 def build_from(settings: Mapping[str, Any], graph: TemporalGraph) -> LinkModel:

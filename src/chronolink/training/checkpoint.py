@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from ..files import write_whole
+from ..files import read_tensors, write_whole
 from ..model import LinkModel
 from .selection import Selection
 
@@ -51,9 +50,8 @@ def save_checkpoint(path: Path, model: LinkModel, optimizer: torch.optim.Optimiz
 
 
 def load_checkpoint(path: Path, model: LinkModel, optimizer: torch.optim.Optimizer) -> Progress:
-    with safe_open(path, framework="pt") as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        state = json.loads(file.metadata()["state"])
+    tensors, notes = read_tensors(path)
+    state = json.loads(notes["state"])
     model.load_state_dict(_below("model.", tensors))
     _restore(optimizer, _below("optimizer.", tensors))
     selections = [
