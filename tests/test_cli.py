@@ -111,6 +111,39 @@ def test_an_unfinished_run_goes_on(run: Path, tmp_path: Path) -> None:
     assert same(run, tmp_path)
 
 
+def test_a_printed_configuration_names_the_model_and_the_encoder(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(
+            [
+                "train",
+                "uci",
+                "--model",
+                "dygformer",
+                "--time-encoder",
+                "cosine",
+                "--model.length",
+                "9",
+                "--print-config",
+            ]
+        )
+    settings = yaml.safe_load(capsys.readouterr().out)
+    assert (settings["model"]["name"], settings["model"]["length"]) == ("dygformer", 9)
+    assert settings["time_encoder"]["name"] == "cosine"
+
+
+def test_a_folder_with_other_files_is_left_alone(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "model.safetensors").write_text("mine")
+    assert main(["train", str(log), *COLUMNS, *QUICK, "--epochs", "1", "--out", str(tmp_path)]) == 2
+    assert "holds other files (model.safetensors)" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+
+
+def test_candidates_go_with_any_negatives(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(run), "--candidates", "5", "--negatives", "historical"]) == 0
+    assert "mrr" in capsys.readouterr().out
+    assert main(["evaluate", str(run), "--candidates", "-1"]) == 2
+
+
 def test_data_sets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets"]) == 0
     shown = capsys.readouterr().out
@@ -162,6 +195,12 @@ WRONG = [
     (["evaluate", "no/such/run"], "no/such/run holds no run"),
     (["evaluate"], "no run given"),
     (["describe", "ucy"], "did you mean 'uci'?"),
+    (["describe", "uci", "enron"], "'enron' is one word too many; give one data"),
+    (["train", "uci", "--model.heads", "0"], "heads is 0; it must be 1 or more"),
+    (["train", "uci", "--model.neighbours", "-2"], "neighbours is -2; it must be 1 or more"),
+    (["train", "uci", "--seed", "99999999999999999999"], "it must be below 2**63"),
+    (["train", "uci", "--device", "cuda"], "torch finds no GPU here"),
+    (["train", "--resume", "runs/a", "--epochs", "3"], "leave the other options out"),
 ]
 
 

@@ -140,7 +140,7 @@ def test_attention_can_be_read_by_a_hook(model: str) -> None:
 
 def test_what_does_not_fit_is_refused_in_one_sentence() -> None:
     graph = random_graph()
-    with pytest.raises(ChronolinkError, match="length 1 and patch 1"):
+    with pytest.raises(ChronolinkError, match="length is 1; a sequence holds"):
         build("dygformer", graph, length=1)
     with pytest.raises(ChronolinkError, match="200 channels cannot be shared by 3 heads"):
         build("dygdecoder", graph, heads=3)

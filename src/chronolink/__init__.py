@@ -5,7 +5,7 @@ from .dataset import datasets, load
 from .errors import ChronolinkError
 from .events import EventStream, TemporalGraph
 from .history import History
-from .model import LinkModel
+from .model import GraphShape, LinkModel
 from .query import LinkQuery
 from .read import read_events
 from .report import Report
@@ -18,6 +18,7 @@ from .training.options import Training
 __all__ = [
     "ChronolinkError",
     "EventStream",
+    "GraphShape",
     "History",
     "LinkModel",
     "LinkQuery",

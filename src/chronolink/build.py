@@ -42,6 +42,11 @@ def build(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         if "time_encoder" in inspect.signature(maker).parameters:
+            if not isinstance(time_encoder, str | Mapping):
+                raise ChronolinkError(
+                    f"{type(time_encoder).__name__} is no name of a time encoder; an encoder of your own goes straight "
+                    f"to the model, as in {maker.__name__}(GraphShape.of(graph), encoder)"
+                )
             encoder = {"name": time_encoder} if isinstance(time_encoder, str) else dict(time_encoder)
             settings["time_encoder"] = {**encoder, "name": plain(encoder["name"])}
             given["time_encoder"] = build_time_encoder(**encoder)

@@ -23,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="chronolink: %(message)s", level=logging.WARNING)
     keep_buffers()
     try:
-        return _dispatch(arguments)
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -7,9 +7,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from torch import Tensor
-
 from .errors import ChronolinkError
 
 
@@ -28,15 +25,6 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise ChronolinkError(f"{path} cannot be read as JSON ({error}); bring it back or start anew") from error
-
-
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and notes of a safetensors file."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise ChronolinkError(f"{path} is damaged ({error}); bring it back or start anew") from error
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -69,6 +69,8 @@ class History:
             raise ChronolinkError(
                 f"the asked time is {time.dtype}; ask in torch.float64, as a rounded time sees the future"
             )
+        if bool(time.isnan().any()):
+            raise ChronolinkError("an asked time is not a number; ask at a time")
         return torch.searchsorted(self.time, time.contiguous())
 
     def span(self, node: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:

@@ -27,7 +27,7 @@ def reciprocal_ranks(positive: Floats, candidates: Floats) -> dict[str, float]:
     """MRR and Hits@10 of each event's score among its candidates' [events, candidates]; ties count half."""
     own = positive[:, None]
     rank = 1 + (candidates > own).sum(1) + 0.5 * (candidates == own).sum(1)
-    return {"mrr": float((1 / rank).mean()), "hits@10": float((rank <= 10).mean())}
+    return {"mrr": float((1 / rank).mean()), "hits@10": float((rank <= 10).mean()), "events": len(positive)}
 
 
 def _average_precision(positive: Floats, negative: Floats) -> float:

@@ -15,10 +15,11 @@ from .build import build
 from .dataset import load
 from .errors import ChronolinkError
 from .events import TemporalGraph
-from .files import read_json, read_tensors, write_json, write_whole
+from .files import read_json, write_json, write_whole
 from .model import LinkModel
 from .read import Columns
 from .split import Split
+from .tensors import read_tensors
 
 
 class RunFolder:
@@ -43,6 +44,10 @@ class RunFolder:
                 f"{self.path} holds a run already; go on with it by `chronolink train --resume {self.path}`, "
                 "or choose another folder"
             )
+        present = sorted(path.name for path in self.path.glob("[!.]*")) if self.path.is_dir() else []
+        others = [name for name in present if name != self.split.name]
+        if others:
+            raise ChronolinkError(f"{self.path} holds other files ({others[0]}); choose another folder for the run")
         self.path.mkdir(parents=True, exist_ok=True)
         write_json(self.split, {**split.as_json(), "digest": split.digest(), "data_digest": graph.digest()})
         write_whole(self.config, yaml.safe_dump(dict(config), sort_keys=False))

@@ -52,6 +52,11 @@ class Split:
         split = cls(last_train, last_validation, tuple(sorted(random.Random(seed).sample(candidates, size))))
         for part in ("train", "validation", "test"):
             if len(getattr(split, part)(stream)) == 0:
+                if part == "train" and bool((stream.time <= last_train).any()):
+                    raise ChronolinkError(
+                        f"{graph.name}: every training event touches one of the {size} nodes that are held out as "
+                        f"unseen; events with more different nodes are needed"
+                    )
                 raise ChronolinkError(
                     f"{graph.name}: the {part} split has no events ({len(stream)} events, "
                     f"{len(torch.unique(stream.time))} distinct times); more events at more distinct times are needed"

@@ -62,7 +62,8 @@ class TimeEncoder(nn.Module, ABC):
         return self.number(past.elapsed)
 
     def number(self, elapsed: Tensor) -> Tensor:
-        return self.scale(elapsed).to(next(self.parameters()).dtype)  # type: ignore[no-any-return]
+        learnt = next(self.parameters(), None)
+        return self.scale(elapsed).to(torch.get_default_dtype() if learnt is None else learnt.dtype)  # type: ignore[no-any-return]
 
     def forward(self, elapsed: Tensor) -> Tensor:
         return self.encode(self.number(elapsed))

@@ -39,6 +39,8 @@ def tidy(arguments: Sequence[str], positional: str) -> list[str]:
     words = iter(arguments)
     for word in words:
         if not word.startswith("-") or word == "-":
+            if f"--{positional}" in tidied:
+                raise ChronolinkError(f"'{word}' is one word too many; give one {positional}")
             tidied += [f"--{positional}", word]
             continue
         flag, equals, value = word.partition("=")
@@ -69,8 +71,9 @@ def parse(parser: ArgumentParser, tidied: list[str]) -> Namespace:
             raise unknown("option", flag.replace("_", "-"), [k.replace("_", "-") for k in known if k.startswith("--")])
     try:
         return parser.parse_args(tidied)
-    except ArgumentError as error:
-        raise ChronolinkError(" ".join(str(error).replace('Parser key "', '"').split())) from None
+    except (ArgumentError, TypeError) as error:
+        sentence = " ".join(str(error).replace('Parser key "', '"').split())
+        raise ChronolinkError(re.sub(r"<class '(\w+)'>|typing\.Literal", r"\1", sentence)) from None
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def show_test(title: str, test: Mapping[str, Any]) -> None:
     if os.environ.get("RANK", "0") != "0":
         return
     names = [name for name in test if name != "unseen"]
-    metrics = [metric for metric in test[names[0]] if metric != "events"]
+    metrics = list(dict.fromkeys(metric for name in names for metric in test[name] if metric != "events"))
     table = Table("nodes", "negatives", "events", *metrics, title=title, title_justify="left")
     for nodes, found in (("all", test), ("unseen", test.get("unseen", {}))):
         for name in names:

@@ -9,8 +9,6 @@ import json
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-import torch
-from accelerate import Accelerator
 from jsonargparse import ArgumentParser
 
 from ..errors import ChronolinkError
@@ -18,6 +16,7 @@ from ..negatives import BLOCK, NegativesName
 from ..run import RunFolder
 from ..tasks.link_prediction import LinkPrediction, Part
 from ..training.evaluate import verdicts
+from ..training.processes import accelerator_for
 from ._arguments import command_parser, parse, tidy
 from ._console import show_test, watcher
 
@@ -27,12 +26,13 @@ def main(arguments: Sequence[str]) -> None:
     settings = parse(_parser(), tidied)
     if settings.run is None:
         raise ChronolinkError("no run given; name the folder that train wrote")
-    if settings.batch_size < 1:
-        raise ChronolinkError(f"batch_size is {settings.batch_size}; it must be 1 or more")
+    for name, least in (("batch_size", 1), ("candidates", 0)):
+        if settings[name] < least:
+            raise ChronolinkError(f"{name} is {settings[name]}; it must be {least} or more")
     folder = RunFolder(settings.run)
     model, graph, split = folder.open()
     folder.load_weights(model)
-    accelerator = Accelerator(cpu=settings.device == "cpu" or not torch.cuda.is_available())
+    accelerator = accelerator_for(settings.device)
     task = LinkPrediction(graph.to(accelerator.device), split)
     model.to(accelerator.device)
     watch = watcher()
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> None:
         task,
         accelerator,
         settings.part,
-        [settings.negatives] if settings.negatives else get_args(NegativesName),
+        get_args(NegativesName) if settings.negatives == "all" else [settings.negatives],
         settings.candidates,
         settings.batch_size,
         watch,
@@ -56,7 +56,8 @@ def main(arguments: Sequence[str]) -> None:
 def _parser() -> ArgumentParser:
     parser = command_parser("evaluate", __doc__)
     parser.add_argument("--run", type=str | None, help="the run's folder; may stand alone, without --run")
-    parser.add_argument("--negatives", type=NegativesName | None, help="one kind; all three if left out")
+    kinds = Literal["all", "random", "historical", "inductive"]
+    parser.add_argument("--negatives", type=kinds, default="all", help="one kind, or all")
     parser.add_argument("--batch_size", type=int, default=BLOCK, help="events asked about at once; changes no answer")
     parser.add_argument("--candidates", type=int, default=0, help="also rank each event among so many destinations")
     parser.add_argument("--part", type=Part, default="test", help="the part of the split")

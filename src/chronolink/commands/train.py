@@ -9,7 +9,6 @@ DATA is a name (see `chronolink datasets`) or a file; name its columns with --so
 from __future__ import annotations
 
 import inspect
-from argparse import SUPPRESS
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -19,6 +18,7 @@ from jsonargparse import ActionConfigFile, ArgumentParser, Namespace  # type: ig
 
 from ..build import GIVEN
 from ..catalogue import find, members
+from ..errors import ChronolinkError
 from ..model import LinkModel
 from ..report import Report
 from ..run import RunFolder, build_from
@@ -32,6 +32,8 @@ from ._data import add_data_options, load_data
 
 def main(arguments: Sequence[str]) -> None:
     tidied = tidy(arguments, "data")
+    if "--resume" in tidied and len(tidied) > 2:
+        raise ChronolinkError("--resume goes on with the run's own settings; leave the other options out")
     settings = parse(_parser(tidied), tidied)
     report, out = _resume(Path(settings.resume)) if settings.resume else _start(settings)
     show_test(f"{report.data['name']}, test of epoch {_epoch(report)} ({out})", report.test)
@@ -47,9 +49,9 @@ def _parser(tidied: Sequence[str]) -> ArgumentParser:
     parser.add_argument("--out", type=str | None, help="the run's folder (default: runs/DATA-MODEL-ENCODER-SEED)")
     parser.add_argument("--resume", type=str | None, help="go on with the run in this folder")
     parser.add_class_arguments(Training)
-    parser.add_argument("--model.name", type=str, default=model, help=SUPPRESS)
+    parser.add_argument("--model.name", type=str, default=model, help="the same as --model")
     parser.add_class_arguments(find("models", model, LinkModel), "model", skip=set(GIVEN))
-    parser.add_argument("--time_encoder.name", type=str, default=encoder, help=SUPPRESS)
+    parser.add_argument("--time_encoder.name", type=str, default=encoder, help="the same as --time-encoder")
     parser.add_class_arguments(find("time_encoders", encoder, TimeEncoder), "time_encoder")
     for group, folder in (("--model", "models"), ("--time_encoder", "time_encoders")):
         action = next(action for action in parser._actions if group in action.option_strings)

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import torch
 from torch import Tensor, nn
 
-from ..errors import ChronolinkError
+from ..errors import ChronolinkError, at_least_one
 from ..events import EventStream
 from ..history import History
 from ..layers.event_channels import EventChannels, Tokens
@@ -51,10 +51,11 @@ class FirstHop(LinkModel):
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
+        at_least_one(patch=patch, channel=channel, layers=layers, heads=heads, width=width)
         time_channel = channel if time_channel is None else time_channel
         inner = 3 * channel + time_channel
-        if length < 2 or patch < 1:
-            raise ChronolinkError(f"length {length} and patch {patch}: a sequence takes 2 or more, a patch 1 or more")
+        if length < 2:
+            raise ChronolinkError(f"length is {length}; a sequence holds the asked event and at least one before it")
         if inner % heads:
             raise ChronolinkError(f"{inner} channels cannot be shared by {heads} heads; change one of them")
         self.length, self.patch = length, patch

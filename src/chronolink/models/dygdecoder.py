@@ -14,8 +14,9 @@ from .dygformer_separate import DygformerSeparate as _DygformerSeparate
 
 
 class Dygdecoder(_DygformerSeparate):
-    """Each node's sequence alone, with a learnt beginning in front, causal attention, and the last row as the
-    embedding ("Between Linear and Sinusoidal"). Of the last layer only that row is computed.
+    """DyGDecoder: each sequence alone behind a learnt beginning, causal attention, the last row as the embedding.
+
+    From "Between Linear and Sinusoidal". Of the last layer only the last row is computed.
     """
 
     def add_parameters(self, inner: int) -> None:

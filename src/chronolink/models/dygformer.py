@@ -10,8 +10,9 @@ from ._first_hop import FirstHop
 
 
 class Dygformer(FirstHop):
-    """Both nodes' sequences in one attention, the mean over each node's own rows (Yu et al. 2023, "Towards better
-    dynamic graph learning: new architecture and unified library").
+    """DyGFormer (Yu et al. 2023): both nodes' sequences in one attention, the mean over each node's own rows.
+
+    "Towards better dynamic graph learning: new architecture and unified library".
     """
 
     def packing(self, sequences: Sequences, count: int) -> Packing:

@@ -10,8 +10,9 @@ from ..query import LinkQuery
 
 
 class Edgebank(LinkModel):
-    """1 if the pair met strictly before the asked time, else -1 (Poursafaei et al. 2022, "Towards better evaluation
-    for dynamic link prediction"). Nothing is learnt; it is the memory that every model must beat.
+    """EdgeBank (Poursafaei et al. 2022): 1 if the pair met strictly before the asked time, else -1.
+
+    "Towards better evaluation for dynamic link prediction". Nothing is learnt; it is what every model must beat.
     """
 
     def __init__(self, graph: GraphShape) -> None:  # noqa: ARG002

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..draws import fold
-from ..errors import ChronolinkError
+from ..errors import ChronolinkError, at_least_one
 from ..events import EventStream
 from ..history import History, Neighbours
 from ..layers.distinct import Distinct
@@ -50,6 +50,7 @@ class Tgat(LinkModel):
         sampling: SamplingName = "recent",
     ) -> None:
         super().__init__()
+        at_least_one(layers=layers, heads=heads, neighbours=neighbours, width=width)
         if graph.node_width > width:
             raise ChronolinkError(
                 f"the {graph.node_width} node features do not fit a width of {width}; "

@@ -12,8 +12,9 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from ..files import read_tensors, write_whole
+from ..files import write_whole
 from ..model import LinkModel
+from ..tensors import read_tensors
 from .selection import Selection
 
 Record = dict[str, Any]

@@ -22,6 +22,7 @@ from .checkpoint import Progress, Record, load_checkpoint, save_checkpoint
 from .epoch import Learner, run_epoch
 from .evaluate import evaluate, verdicts
 from .options import Training
+from .processes import accelerator_for
 from .selection import Selection
 from .tensorboard import tensorboard
 from .watch import Several, Watch
@@ -42,9 +43,7 @@ def fit(
     A run that was killed goes on with `resume` from its last whole epoch and ends as if nothing had happened.
     """
     training = training or Training()
-    accelerator = Accelerator(
-        cpu=training.device == "cpu" or not torch.cuda.is_available(), mixed_precision=training.precision
-    )
+    accelerator = accelerator_for(training.device, training.precision)
     folder = RunFolder(out) if out is not None and accelerator.is_main_process else None
     split = split or Split.of(graph)
     settings = {**(graph.origin or {"data": graph.name}), **model.settings, **asdict(training)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal, cast, get_args
+from typing import Literal, cast, get_args, get_type_hints
 
 from ..errors import ChronolinkError, unknown
 from ..negatives import BLOCK, NegativesName
@@ -23,7 +23,7 @@ class Training:
         select_by: negatives whose validation AP chooses the epoch that is tested: random, historical or inductive;
             of several, as in random,historical, each chooses its own, and the first one's test is the report's.
         candidates: rank every test event among so many random destinations (MRR, Hits@10); 0 leaves it out.
-        device: auto takes a GPU where there is one.
+        device: auto takes a GPU where there is one, cuda insists on it.
         precision: of the matrix products.
     """
 
@@ -35,7 +35,7 @@ class Training:
     learning_rate: float = 1e-4
     select_by: str = "random"
     candidates: int = 0
-    device: Literal["auto", "cpu"] = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["no", "bf16", "fp16"] = "no"
 
     def __post_init__(self) -> None:
@@ -44,6 +44,12 @@ class Training:
             value = getattr(self, field.name)
             if field.name in least and value < least[field.name]:
                 raise ChronolinkError(f"{field.name} is {value}; it must be {least[field.name]} or more")
+        if self.seed >= 2**63:
+            raise ChronolinkError(f"seed is {self.seed}; it must be below 2**63")
+        for name in ("device", "precision"):
+            known = get_args(get_type_hints(Training)[name])
+            if getattr(self, name) not in known:
+                raise unknown(name, str(getattr(self, name)), known)
         if not self.learning_rate > 0:
             raise ChronolinkError(f"learning_rate is {self.learning_rate}; it must be above 0")
 
