@@ -108,7 +108,7 @@ def test_mrr_and_hits_equal_a_loop(levels: int | None, candidates: int) -> None:
 
 def test_a_constant_score_gains_nothing_from_ties() -> None:
     found = reciprocal_ranks(np.zeros(5), np.zeros((5, 100)))
-    assert found == {"mrr": pytest.approx(1 / 51), "hits@10": 0.0}
+    assert found == {"mrr": pytest.approx(1 / 51), "hits@10": 0.0, "events": 5}
 
 
 def test_the_first_and_the_tenth_place_are_hits_and_the_eleventh_is_none() -> None:
