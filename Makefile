@@ -22,7 +22,7 @@ format: .venv/ready-to-develop
 	$(BIN)/ruff format .
 
 bench: .venv/ready-to-develop
-	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done
 
 clean:
 	rm -rf .venv demo

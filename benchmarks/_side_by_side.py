@@ -15,8 +15,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from chronolink import EventStream, History, LinkModel, LinkQuery, Split, load
 from chronolink.layers.dropout import reseed
 from chronolink.negatives import RandomNegatives
