@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 
 from chronolink.events import EventStream, TemporalGraph
+from chronolink.history import History
+from chronolink.model import LinkModel
 
 
 def random_graph(
@@ -29,3 +31,14 @@ def random_graph(
         torch.randn(nodes, node_width, generator=generator, dtype=dtype),
         torch.randn(events, edge_width, generator=generator, dtype=dtype),
     )
+
+
+def unsettled(model: LinkModel, graph: TemporalGraph) -> LinkModel:
+    """Prepared, in double precision, with biases and norms that are not at their start values."""
+    model = model.double()
+    model.prepare(graph.events, History(graph))
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+    return model

@@ -13,7 +13,7 @@ from chronolink.layers.dropout import reseed
 from chronolink.layers.sequences import Sequences
 from chronolink.models._first_hop import FirstHop
 from chronolink.query import LinkQuery
-from tests.streams import random_graph
+from tests.streams import random_graph, unsettled
 from tests.twins import dygformer as twin
 from tests.twins.padded_dygformer import PaddedFirstHop
 
@@ -22,13 +22,8 @@ FAMILY = ["dygformer", "dygformer_separate", "dygdecoder"]
 
 def first_hop(model: str, graph: TemporalGraph, time_encoder: str = "linear", **options: object) -> FirstHop:
     options = {"length": 8, "patch": 1, "channel": 4, "dropout": 0.0, "width": 6, **options}
-    built = build(model, graph, time_encoder={"name": time_encoder, "width": 6}, **options).double()
+    built = unsettled(build(model, graph, time_encoder={"name": time_encoder, "width": 6}, **options), graph)
     assert isinstance(built, FirstHop)
-    built.prepare(graph.events, History(graph))
-    generator = torch.Generator().manual_seed(3)
-    with torch.no_grad():
-        for parameter in built.parameters():
-            parameter += 0.1 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
     return built
 
 

@@ -10,20 +10,14 @@ from chronolink.history import History
 from chronolink.layers.dropout import reseed
 from chronolink.models.tgat import Tgat
 from chronolink.query import LinkQuery
-from tests.streams import random_graph
+from tests.streams import random_graph, unsettled
 from tests.twins.tgat import PaddedTgat
 
 
 def tgat(graph: TemporalGraph, time_encoder: str = "linear", **options: object) -> Tgat:
-    """Double precision, with biases and norms that are not at their start values."""
     options = {"neighbours": 4, "width": 12, "dropout": 0.0, **options}
-    model = build("tgat", graph, time_encoder={"name": time_encoder, "width": 6}, **options).double()
+    model = unsettled(build("tgat", graph, time_encoder={"name": time_encoder, "width": 6}, **options), graph)
     assert isinstance(model, Tgat)
-    model.prepare(graph.events, History(graph))
-    generator = torch.Generator().manual_seed(3)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.1 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
     return model
 
 
