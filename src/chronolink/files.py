@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from .errors import ChronolinkError
 
 
@@ -25,6 +27,16 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise ChronolinkError(f"{path} cannot be read as JSON ({error}); bring it back or start anew") from error
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ChronolinkError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise ChronolinkError(f"{path} holds no settings; write `key: value` lines, as --print-config does")
+    return content
 
 
 def write_json(path: Path, content: Any) -> None:

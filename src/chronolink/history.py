@@ -88,6 +88,11 @@ class History:
         elapsed = (time - when).masked_fill_(none, 0.0)
         return Neighbours(other, _read(self._columns.id, position), when, elapsed, valid)
 
+    def before_both_ends(self, events: EventStream, k: int, sampling: Sampling = RECENT) -> Neighbours:
+        """The past of every event's source, then of every event's destination, [2 * events, k]."""
+        node = torch.cat([events.source, events.destination])
+        return self.before(node, events.time.repeat(2), k, sampling)
+
     def filed(self) -> tuple[Tensor, Tensor]:
         """The node and the time of every filed event, in the order that `span` counts in."""
         nodes = torch.arange(self.graph.num_nodes, device=self._start.device)

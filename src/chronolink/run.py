@@ -15,7 +15,7 @@ from .build import build
 from .dataset import load
 from .errors import ChronolinkError
 from .events import TemporalGraph
-from .files import read_json, write_json, write_whole
+from .files import read_json, read_yaml, write_json, write_whole
 from .model import LinkModel
 from .read import Columns
 from .split import Split
@@ -61,14 +61,11 @@ class RunFolder:
     def settings(self) -> dict[str, Any]:
         if not self.config.exists():
             raise ChronolinkError(f"{self.path} holds no run (no config.yaml there); give the folder that train wrote")
-        try:
-            settings = yaml.safe_load(self.config.read_text())
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ChronolinkError(f"{self.config} cannot be read as YAML: {error}") from error
+        settings = read_yaml(self.config)
         for key in ("data", "model", "seed"):
-            if not isinstance(settings, dict) or key not in settings:
+            if key not in settings:
                 raise ChronolinkError(f"{self.config} says nothing of '{key}'; bring it back as train wrote it")
-        return dict(settings)
+        return settings
 
     def open(self) -> tuple[LinkModel, TemporalGraph, Split]:
         """The run's model with its first weights, the data and the split, all as they were at its start."""

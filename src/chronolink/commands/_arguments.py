@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jsonargparse import ArgumentParser, DefaultHelpFormatter, Namespace
 
 from ..errors import ChronolinkError, unknown
+from ..files import read_yaml
 
 ALONE = ("-h", "--help", "--print_config", "--json")  # flags that take no value
 NAMED = {"--model": "--model.name", "--time_encoder": "--time_encoder.name"}
@@ -74,16 +74,6 @@ def parse(parser: ArgumentParser, tidied: list[str]) -> Namespace:
     except (ArgumentError, TypeError) as error:
         sentence = " ".join(str(error).replace('Parser key "', '"').split())
         raise ChronolinkError(re.sub(r"<class '(\w+)'>|typing\.Literal", r"\1", sentence)) from None
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ChronolinkError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict):
-        raise ChronolinkError(f"{path} holds no settings; write `key: value` lines, as --print-config does")
-    return content
 
 
 def _pairs(tidied: Sequence[str]) -> list[tuple[str, str]]:

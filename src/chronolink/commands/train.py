@@ -61,7 +61,7 @@ def _parser(tidied: Sequence[str]) -> ArgumentParser:
 
 def _start(settings: Namespace) -> tuple[Report, Path]:
     graph = load_data(settings)
-    training = Training(**{field.name: settings[field.name] for field in fields(Training)})
+    training = _training(settings)
     model = build_from(settings.as_dict(), graph)
     name, encoder = settings.model.name, settings.time_encoder
     shown = f"-{encoder.name}" if "time_encoder" in inspect.signature(type(model)).parameters else ""
@@ -76,8 +76,11 @@ def _resume(out: Path) -> tuple[Report, Path]:
         console.print(f"{out} is finished already", highlight=False)
         return Report.read(folder.report), out
     model, graph, split = folder.open()
-    training = Training(**{field.name: settings[field.name] for field in fields(Training)})
-    return fit(model, graph, training, out=out, split=split, watch=watcher(), resume=True), out
+    return fit(model, graph, _training(settings), out=out, split=split, watch=watcher(), resume=True), out
+
+
+def _training(settings: Namespace | dict[str, Any]) -> Training:
+    return Training(**{field.name: settings[field.name] for field in fields(Training)})
 
 
 def _epoch(report: Report) -> Any:

@@ -16,8 +16,8 @@ class TransformerLayer(nn.Module):
     """Z' = Z + Attention(LayerNorm(Z)),   out = Z' + W_2 GELU(W_1 LayerNorm(Z') + b_1) + b_2.
 
     Rows are packed for norms, projections and the feed-forward part, and padded round the attention alone, so that
-    padding costs nothing elsewhere and counts for nothing anywhere. Dropout's scale goes into the weights of the
-    product that follows.
+    padding costs nothing elsewhere and counts for nothing anywhere. The scale of the widest
+    dropout goes into the weights of the product that follows.
     """
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
@@ -73,16 +73,15 @@ class TransformerLayer(nn.Module):
         return self.feed_forward(rows.index_select(0, last), attended.squeeze(2).transpose(0, 1).flatten(1), key)
 
     def attend(self, query: Tensor, keys: Tensor, value: Tensor, seen: Tensor, key: Tensor) -> Tensor:
-        """query [heads, groups, asked, head], key [groups * asked] to [heads, groups, asked, head], not yet scaled."""
+        """query [heads, groups, asked, head], key [groups * asked] to [heads, groups, asked, head]."""
         weights = self.attention(query, keys, seen)
         row = fold(torch.arange(self.heads, device=key.device).unsqueeze(1), key).flatten()
-        dropped = self.on_attention.drop(weights.flatten(0, 2) * 1.0, row)  # softmax needs its own output again
+        dropped = self.on_attention(weights.flatten(0, 2), row)
         mixed: Tensor = dropped.view(weights.shape) @ value
         return mixed
 
     def feed_forward(self, rows: Tensor, attended: Tensor, key: Tensor) -> Tensor:
-        mixed = F.linear(attended, self.mix.weight * self.on_attention.scale, self.mix.bias)
-        rows = torch.add(rows, self.on_mixed.drop(mixed, key), alpha=self.on_mixed.scale)
+        rows = torch.add(rows, self.on_mixed.drop(self.mix(attended), key), alpha=self.on_mixed.scale)
         wide = self.on_wide.drop(F.gelu(self.wide(self.norm(rows))), key)
         narrow = F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
         return torch.add(rows, self.on_narrow.drop(narrow, key), alpha=self.on_narrow.scale)

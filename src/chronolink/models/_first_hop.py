@@ -70,8 +70,7 @@ class FirstHop(LinkModel):
         """What a variant learns besides."""
 
     def prepare(self, events: EventStream, history: History) -> None:
-        node, time = torch.cat([events.source, events.destination]), events.time.repeat(2)
-        self.time_encoder.fit(history.before(node, time, self.length - 1))
+        self.time_encoder.fit(history.before_both_ends(events, self.length - 1))
 
     def forward(self, query: LinkQuery, history: History) -> Tensor:
         sequences = Sequences.of(query, history, self.time_encoder, self.length, self.patch)

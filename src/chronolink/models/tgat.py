@@ -70,8 +70,7 @@ class Tgat(LinkModel):
         self.head = LinkHead(width)
 
     def prepare(self, events: EventStream, history: History) -> None:
-        node, time = torch.cat([events.source, events.destination]), events.time.repeat(2)
-        self.time_encoder.fit(history.before(node, time, self.neighbours, self.sampling))
+        self.time_encoder.fit(history.before_both_ends(events, self.neighbours, self.sampling))
 
     def forward(self, query: LinkQuery, history: History) -> Tensor:
         asked = Distinct.of(torch.cat([query.source, query.destination]), query.time.repeat(2))

@@ -68,6 +68,9 @@ class LinkPrediction:
         self.graph, self.split = graph, split
         self.train = split.train(graph.events)
         self._random_train = RandomNegatives(self.train, graph.num_nodes)
+        self._parts = {"validation": split.validation(graph.events), "test": split.test(graph.events)}
+        self._unseen = {name: split.touches_unseen(graph.events, part) for name, part in self._parts.items()}
+        self._asked: dict[tuple[Part, NegativesName], Questions] = {}
 
     @cached_property
     def train_history(self) -> History:
@@ -78,25 +81,30 @@ class LinkPrediction:
         return History(self.graph)
 
     def part(self, part: Part) -> EventStream:
-        return self.split.validation(self.graph.events) if part == "validation" else self.split.test(self.graph.events)
+        return self._parts[part]
 
     def training_questions(self, seed: int, epoch: int) -> Questions:
         return Questions(self.train, self._random_train.beside(self.train, seed, epoch))
 
     def questions(self, part: Part, negatives: NegativesName) -> Questions:
-        events = self.part(part)
-        return Questions(events, self._negatives(negatives).beside(events, SEEDS[part]))
+        """The same every time, so drawn once."""
+        if (part, negatives) not in self._asked:
+            events = self.part(part)
+            drawn = self._negatives(negatives).beside(events, SEEDS[part])
+            self._asked[part, negatives] = Questions(events, drawn)
+        return self._asked[part, negatives]
 
     def candidates(self, part: Part, each: int) -> Questions:
         """For every event `each` random destinations, none of them met by its source within its block."""
         events = self.part(part)
-        drawn = [self._negatives("random").beside(events, SEEDS[part], 1 + index) for index in range(each)]
+        negatives = self._negatives("random")
+        drawn = [negatives.beside(events, SEEDS[part], 1 + index) for index in range(each)]
         columns = [torch.stack([getattr(d, name) for d in drawn], 1).flatten() for name in LinkQuery.__slots__]
         return Questions(events, LinkQuery(*columns), each)
 
     def judge(self, part: Part, scores: Scores) -> Verdict:
         """Metrics over all events of a part, and over those with a node that training never met."""
-        unseen = self.split.touches_unseen(self.graph.events, self.part(part)).cpu().numpy()
+        unseen = self._unseen[part].cpu().numpy()
         positive, negative = scores.positive.cpu().numpy(), scores.negative.cpu().numpy()
         metrics = ranking if negative.shape[1] == 1 else reciprocal_ranks
         return Verdict(
