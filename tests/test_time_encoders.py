@@ -9,7 +9,7 @@ import torch
 
 from chronolink import ChronolinkError, History
 from chronolink.history import Neighbours
-from chronolink.time_encoder import Standardise, frequencies
+from chronolink.time_encoder import Plain, Standardise, TimeEncoder, frequencies
 from chronolink.time_encoders.cosine import Cosine
 from chronolink.time_encoders.cosine_scaled import CosineScaled
 from chronolink.time_encoders.linear import Linear
@@ -21,7 +21,7 @@ from tests.streams import random_graph
 ELAPSED = torch.tensor([0.0, 1.0, 59.0, 86_400.0, 3.0e6], dtype=torch.float64)
 
 
-def fitted(encoder: Linear | CosineScaled | Time2vec) -> Linear | CosineScaled | Time2vec:
+def fitted(encoder: TimeEncoder) -> TimeEncoder:
     encoder.scale.mean.fill_(1000.0)
     encoder.scale.deviation.fill_(50.0)
     return encoder.double()
@@ -79,16 +79,26 @@ def neighbours() -> Neighbours:
     return History(graph).before(node, time, 4)
 
 
-@pytest.mark.parametrize("encoder", [Linear(9), fitted(Linear(1))])
-def test_an_affine_encoder_says_its_slopes_and_intercepts(encoder: Linear) -> None:
+@pytest.mark.parametrize("encoder", [Linear(9), fitted(Linear(1)), Plain(), fitted(Plain())])
+def test_an_affine_encoder_says_its_slopes_and_intercepts(encoder: TimeEncoder) -> None:
     number = encoder.number(ELAPSED)
     basis = encoder.affine()
+    assert basis is not None
     torch.testing.assert_close(torch.stack([number, torch.ones_like(number)], -1) @ basis.T, encoder.encode(number))
 
 
 @pytest.mark.parametrize("encoder", [Cosine(4), CosineScaled(4), SineCosine(4), Position(4), Time2vec(4)])
 def test_an_encoder_that_is_not_affine_does_not_say_so(encoder: Cosine) -> None:
     assert encoder.affine() is None
+
+
+def test_before_a_linear_map_linear_is_the_standardised_time_and_learns_nothing() -> None:
+    bare = fitted(Linear(9).before_linear())
+    torch.testing.assert_close(bare(ELAPSED), (ELAPSED.unsqueeze(-1) - 1000) / 50)
+    assert bare.standardised
+    assert not list(bare.parameters())
+    cosine = Cosine(4)
+    assert cosine.before_linear() is cosine
 
 
 def test_standardising_takes_the_mean_over_nodes_of_their_mean_elapsed_time() -> None:

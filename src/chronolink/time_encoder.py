@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import chain
 from typing import ClassVar
 
 import torch
@@ -62,8 +63,8 @@ class TimeEncoder(nn.Module, ABC):
         return self.number(past.elapsed)
 
     def number(self, elapsed: Tensor) -> Tensor:
-        learnt = next(self.parameters(), None)
-        return self.scale(elapsed).to(torch.get_default_dtype() if learnt is None else learnt.dtype)  # type: ignore[no-any-return]
+        own = next(chain(self.parameters(), self.buffers(recurse=False)), None)
+        return self.scale(elapsed).to(torch.get_default_dtype() if own is None else own.dtype)  # type: ignore[no-any-return]
 
     def forward(self, elapsed: Tensor) -> Tensor:
         return self.encode(self.number(elapsed))
@@ -78,6 +79,29 @@ class TimeEncoder(nn.Module, ABC):
     def affine(self) -> Tensor | None:
         """[width, 2]: slope and intercept of every feature, where each is affine in the number."""
         return None
+
+    def before_linear(self) -> TimeEncoder:
+        """What is left of the encoder in a model that maps its features linearly at once: an affine one needs no
+        weights of its own there.
+        """
+        return self
+
+
+class Plain(TimeEncoder):
+    """The standardised time itself, as one feature."""
+
+    standardised = True
+    line: Tensor
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.register_buffer("line", torch.tensor([[1.0, 0.0]]), persistent=False)
+
+    def encode(self, number: Tensor) -> Tensor:
+        return number.unsqueeze(-1)
+
+    def affine(self) -> Tensor:
+        return self.line
 
 
 def frequencies(count: int) -> Tensor:

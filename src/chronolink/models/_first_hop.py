@@ -59,8 +59,8 @@ class FirstHop(LinkModel):
         if inner % heads:
             raise ChronolinkError(f"{inner} channels cannot be shared by {heads} heads; change one of them")
         self.length, self.patch = length, patch
-        self.time_encoder = time_encoder
-        self.channels = EventChannels(graph.node_width, graph.edge_width, time_encoder, patch, channel, time_channel)
+        self.time_encoder = encoder = time_encoder.before_linear()
+        self.channels = EventChannels(graph.node_width, graph.edge_width, encoder, patch, channel, time_channel)
         self.layers = nn.ModuleList(TransformerLayer(inner, heads, dropout) for _ in range(layers))
         self.out = nn.Linear(inner, width)
         self.head = LinkHead(width)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from ..time_encoder import TimeEncoder
+from ..time_encoder import Plain, TimeEncoder
 
 
 class Linear(TimeEncoder):
@@ -12,7 +12,7 @@ class Linear(TimeEncoder):
     The linear encoder of "Between Linear and Sinusoidal: Rethinking the Time Encoder in Dynamic Graph Learning".
 
     Args:
-        width: how many features.
+        width: how many features; where a linear map follows at once, as in DyGFormer, it is the one number z.
     """
 
     standardised = True
@@ -27,3 +27,6 @@ class Linear(TimeEncoder):
 
     def affine(self) -> Tensor:
         return torch.stack([self.weight, self.bias], dim=-1)
+
+    def before_linear(self) -> TimeEncoder:
+        return Plain()
