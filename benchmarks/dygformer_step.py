@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
 import sys
 import time
 
@@ -55,8 +56,9 @@ def plain_speed(rows: int, width: int = 200) -> float:
     return 2e-9 * rows * width * 4 * width / statistics.median(taken)
 
 
-def main() -> None:
-    print(f"a batch of 200 from the middle of the split, {THREADS} threads, linear time, dropout {DROPOUT}")
+def table(allocator: str) -> None:
+    """Both sides under one setting of the allocator: the system's default, or large buffers kept."""
+    print(f"\nallocator: {allocator}; batches of 200, {THREADS} threads, linear time, dropout {DROPOUT}", flush=True)
     row("model", "data", "length", "ours, s", "twin, s", "ratio", "target", "GFLOP/s", "plain", "share", "MB, share")
     for data, length, patch in SIZES:
         for model, target in MODELS.items():
@@ -65,7 +67,7 @@ def main() -> None:
             operations, rows = needed(*size)
             speed, plain = operations * 1e-9 / ours, plain_speed(rows)
             words = (model, data, str(length), str(patch))
-            memory = [peak_megabytes(__file__, *words, side) for side in ("ours", "twin")]
+            memory = [peak_megabytes(__file__, allocator, *words, side) for side in ("ours", "twin")]
             goal = f">= {target}" if data == "uci" else ""
             row(
                 model,
@@ -80,14 +82,20 @@ def main() -> None:
                 speed / plain,
                 memory[0] / memory[1],
             )
-    print("GFLOP/s: needed operations of the layers' products a second; plain: one such product alone")
 
 
 if __name__ == "__main__":
-    keep_buffers()
     torch.set_num_threads(THREADS)
-    if "--peak" in sys.argv:
-        model, data, length, patch, side = sys.argv[2:]
-        print_peak(step(model, data, int(length), int(patch), side))
-    else:
-        main()
+    if "kept" in sys.argv:
+        keep_buffers()
+    match sys.argv[1:]:
+        case ["--peak", _, model, data, length, patch, side]:
+            print_peak(step(model, data, int(length), int(patch), side))
+        case ["--allocator", allocator]:
+            table(allocator)
+        case _:
+            print(
+                "GFLOP/s: needed operations of the layers' products a second; plain: one such product alone", flush=True
+            )
+            for allocator in ("default", "kept"):
+                subprocess.run([sys.executable, __file__, "--allocator", allocator], check=True)

@@ -32,15 +32,17 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor, key: Tensor) -> Tensor:
         """x [rows, ...] with key [rows] int64."""
-        return self.drop(x * self.scale, key) if self.training and self.dropped else x
+        return x * self._kept(x, key).mul_(self.scale) if self.training and self.dropped else x
 
     def drop(self, x: Tensor, key: Tensor) -> Tensor:
         """Zeros alone, written into x itself; the scale is left to the product that follows."""
-        if not self.training or self.dropped == 0:
-            return x
+        return x.mul_(self._kept(x, key)) if self.training and self.dropped else x
+
+    def _kept(self, x: Tensor, key: Tensor) -> Tensor:
+        """Zeros and ones in the shape and type of x: a product with them beats filling by a mask."""
         drawn = lanes(fold(self.seed, key), x[0].numel() if len(x) else 0)
-        kept = torch.empty(drawn.shape, dtype=x.dtype, device=x.device)  # a product by 0 and 1 beats filling by a mask
-        return x.mul_(torch.ge(drawn, self.dropped - LEVELS // 2, out=kept).view(x.shape))
+        kept = torch.empty(drawn.shape, dtype=x.dtype, device=x.device)
+        return torch.ge(drawn, self.dropped - LEVELS // 2, out=kept).view(x.shape)
 
     def extra_repr(self) -> str:
         return f"probability={self.dropped / LEVELS:.4g}"

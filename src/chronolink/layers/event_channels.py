@@ -17,11 +17,14 @@ PADDED = 172  # the width that the benchmark pads features to, and starts its we
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Rows and the few numbers they are made of: rows = numbers @ basis."""
+    """The few numbers that the rows are made of."""
 
-    rows: Tensor  # [patches, inner]
     numbers: Tensor  # [patches, fewer]
     basis: Tensor  # [fewer, inner]
+
+    def rows(self) -> Tensor:
+        """[patches, inner]"""
+        return self.numbers @ self.basis
 
 
 class EventChannels(nn.Module):
@@ -50,10 +53,10 @@ class EventChannels(nn.Module):
             _narrow(self._occurrence(events), None),
         ]
         bias = torch.cat([layer.bias for layer in (self.node, self.edge, self.time, self.occurrence)])
-        numbers = torch.cat([numbers for numbers, _ in parts], dim=1)
+        one = parts[-1][0].new_ones(len(events.sequence), 1)
+        numbers = torch.cat([*(numbers for numbers, _ in parts), one], dim=1)
         basis = torch.block_diag(*(basis for _, basis in parts))
-        rows = torch.addmm(bias, numbers, basis)
-        return Tokens(rows, F.pad(numbers, (0, 1), value=1.0), torch.cat([basis, bias.unsqueeze(0)]))
+        return Tokens(numbers, torch.cat([basis, bias.unsqueeze(0)]))
 
     def _time(self, events: Sequences) -> tuple[Tensor, Tensor]:
         """What f_3's weights are applied to, and those weights; of an affine encoding, the number and one."""

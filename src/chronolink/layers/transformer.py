@@ -22,7 +22,7 @@ class TransformerLayer(nn.Module):
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.scale = heads, (width // heads) ** -0.5
         self.attention_norm, self.norm = nn.LayerNorm(width), nn.LayerNorm(width)
         self.query_key_value = nn.Linear(width, 3 * width)
         nn.init.xavier_uniform_(self.query_key_value.weight)
@@ -43,42 +43,47 @@ class TransformerLayer(nn.Module):
         seen = packing.filled.unsqueeze(1)
         if causal:
             seen = seen & torch.ones(keys.shape[2], keys.shape[2], dtype=torch.bool, device=rows.device).tril()
-        attended = self.attend(query, keys, value, seen, packing.pad(key.unsqueeze(1), 1).flatten())
-        return self.feed_forward(rows, packing.pack(attended), key)
+        scores = _scores(query, keys, seen, self.scale)
+        weights = self.weights(scores, packing.pad(key.unsqueeze(1), 1).flatten())
+        return self.feed_forward(rows, packing.pack(weights @ value), key)
 
     def project(self, rows: Tensor, tokens: Tokens | None) -> Tensor:
-        """W LayerNorm(x) + b. Of x = c B it is (c / s) (B W') - (m / s) (W' 1) + W beta + b, with W' = W gamma, m and s
-        the mean and deviation of x: a product as narrow as c in place of x.
+        """W LayerNorm(x) + b. Of x = c B it is (c / s) (C W') + W beta + b, with W' = W gamma, C the rows of B less
+        their means and s the deviation of x, the length of c C: a product as narrow as c in place of x.
         """
         norm, weight, bias = self.attention_norm, self.query_key_value.weight, self.query_key_value.bias
         if tokens is None or 4 * tokens.numbers.shape[1] > 3 * rows.shape[1]:
             return F.linear(norm(rows), weight, bias)
-        variance, mean = torch.var_mean(rows, dim=1, correction=0, keepdim=True)
-        inverse = torch.rsqrt(variance + norm.eps)
-        scaled = weight * norm.weight
-        numbers = torch.cat([tokens.numbers * inverse, -mean * inverse], dim=1)
-        columns = torch.cat([scaled @ tokens.basis.T, scaled.sum(1, keepdim=True)], dim=1)
-        return F.linear(numbers, columns, weight @ norm.bias + bias)
+        centred = tokens.basis - tokens.basis.mean(1, keepdim=True)
+        variance = (tokens.numbers @ centred).square().mean(1, keepdim=True)
+        numbers = tokens.numbers * torch.rsqrt(variance + norm.eps)
+        return F.linear(numbers, (weight * norm.weight) @ centred.T, weight @ norm.bias + bias)
 
     def last(self, rows: Tensor, packing: Packing, key: Tensor, last: Tensor) -> Tensor:
-        """The output of each group's last row alone: nothing else of this layer is computed for the others."""
-        normed, width = self.attention_norm(rows), rows.shape[1]
-        weight, bias = self.query_key_value.weight, self.query_key_value.bias
-        query = F.linear(normed.index_select(0, last), weight[:width], bias[:width])
-        query = query.view(len(last), self.heads, 1, -1).transpose(0, 1)
-        projected = packing.pad(F.linear(normed, weight[width:], bias[width:]), 2 * self.heads)
-        keys, value = projected.unflatten(0, (2, self.heads)).unbind()
-        key = key.index_select(0, last)
-        attended = self.attend(query, keys, value, packing.filled.unsqueeze(1), key)
-        return self.feed_forward(rows.index_select(0, last), attended.squeeze(2).transpose(0, 1).flatten(1), key)
+        """The output of each group's last row alone.
 
-    def attend(self, query: Tensor, keys: Tensor, value: Tensor, seen: Tensor, key: Tensor) -> Tensor:
-        """query [heads, groups, asked, head], key [groups * asked] to [heads, groups, asked, head]."""
-        weights = self.attention(query, keys, seen)
+        With one query a group no row is projected: q . (W_K x_j + b_K) is (W_K^T q) . x_j and what the softmax does not
+        see, and sum_j a_j (W_V x_j + b_V) is W_V (sum_j a_j x_j) + (sum_j a_j) b_V.
+        """
+        normed, heads = self.attention_norm(rows), (self.heads, -1)
+        for_query, for_keys, for_value = self.query_key_value.weight.chunk(3)
+        query_bias, _, value_bias = self.query_key_value.bias.chunk(3)
+        query = F.linear(normed.index_select(0, last), for_query, query_bias).unflatten(1, heads)
+        asked = torch.einsum("ghd,hdw->ghw", query, for_keys.unflatten(0, heads))
+        padded, key = packing.pad(normed, 1).squeeze(0), key.index_select(0, last)
+        scores = _scores(asked.unsqueeze(0), padded.unsqueeze(0), packing.filled.unsqueeze(1), self.scale)
+        weights = self.weights(scores.permute(2, 1, 0, 3), key).squeeze(2)
+        summed = weights.transpose(0, 1) @ padded  # [groups, heads, width]
+        attended = torch.einsum("ghw,hdw->ghd", summed, for_value.unflatten(0, heads))
+        attended = attended + weights.sum(-1).T.unsqueeze(2) * value_bias.unflatten(0, heads)
+        return self.feed_forward(rows.index_select(0, last), attended.flatten(1), key)
+
+    def weights(self, scores: Tensor, key: Tensor) -> Tensor:
+        """scores [heads, groups, asked, kept] with key [groups * asked]: what dropout leaves of the attention."""
+        attention = self.attention(scores)
         row = fold(torch.arange(self.heads, device=key.device).unsqueeze(1), key).flatten()
-        dropped = self.on_attention(weights.flatten(0, 2), row)
-        mixed: Tensor = dropped.view(weights.shape) @ value
-        return mixed
+        left: Tensor = self.on_attention(attention.flatten(0, 2), row)
+        return left.view(attention.shape)
 
     def feed_forward(self, rows: Tensor, attended: Tensor, key: Tensor) -> Tensor:
         rows = torch.add(rows, self.on_mixed.drop(self.mix(attended), key), alpha=self.on_mixed.scale)
@@ -88,8 +93,18 @@ class TransformerLayer(nn.Module):
 
 
 class Attention(nn.Module):
-    """softmax(Q K^T / sqrt(head)), [heads, groups, asked, kept]; a module of its own so that a hook can read it."""
+    """Softmax over [heads, groups, asked, kept]; a module of its own so that a hook can read what it gives."""
 
-    def forward(self, query: Tensor, keys: Tensor, seen: Tensor) -> Tensor:
-        scores: Tensor = (query * query.shape[-1] ** -0.5) @ keys.transpose(2, 3)
-        return torch.softmax(scores.masked_fill_(~seen, torch.finfo(scores.dtype).min), dim=-1)
+    def forward(self, scores: Tensor) -> Tensor:
+        return torch.softmax(scores, dim=-1)
+
+
+def _scores(query: Tensor, keys: Tensor, seen: Tensor, scale: float) -> Tensor:
+    """Q K^T * scale, and the lowest number where a key is not seen.
+
+    query [heads, groups, asked, any], keys [heads, groups, kept, any], seen [groups, 1 or asked, kept].
+    """
+    hidden = torch.zeros_like(seen, dtype=query.dtype).masked_fill_(~seen, torch.finfo(query.dtype).min)
+    scores = hidden.expand(*query.shape[:3], keys.shape[2]).clone(memory_format=torch.contiguous_format)
+    scores.flatten(0, 1).baddbmm_(query.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), alpha=scale)
+    return scores

@@ -80,7 +80,7 @@ class FirstHop(LinkModel):
 
     def embed(self, tokens: Tokens, sequences: Sequences, count: int) -> Tensor:
         """One row a sequence, [count, inner]: the mean of what the last layer gives."""
-        packing, rows = self.packing(sequences, count), tokens.rows
+        packing, rows = self.packing(sequences, count), tokens.rows()
         for number, layer in enumerate(self.layers):
             rows = layer(rows, packing, sequences.key, tokens=None if number else tokens)
         summed = rows.new_zeros(count, rows.shape[1]).index_add(0, sequences.sequence, rows)

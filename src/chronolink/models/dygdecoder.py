@@ -24,7 +24,7 @@ class Dygdecoder(_DygformerSeparate):
 
     def embed(self, tokens: Tokens, sequences: Sequences, count: int) -> Tensor:
         tokens = self._with_beginning(tokens, count)
-        rows = tokens.rows
+        rows = tokens.rows()
         begun = torch.arange(count, device=rows.device)
         key = torch.cat([fold(sequences.key[sequences.column == 0], -1), sequences.key])
         column = torch.cat([torch.zeros_like(begun), sequences.column + 1])
@@ -36,7 +36,6 @@ class Dygdecoder(_DygformerSeparate):
 
     def _with_beginning(self, tokens: Tokens, count: int) -> Tokens:
         """A learnt row in front, one a sequence: one more number, which is 1 there and 0 elsewhere."""
-        rows = torch.cat([self.beginning.expand(count, -1), tokens.rows])
         first = F.pad(tokens.numbers.new_ones(count, 1), (tokens.numbers.shape[1], 0))
         numbers = torch.cat([first, F.pad(tokens.numbers, (0, 1))])
-        return Tokens(rows, numbers, torch.cat([tokens.basis, self.beginning.unsqueeze(0)]))
+        return Tokens(numbers, torch.cat([tokens.basis, self.beginning.unsqueeze(0)]))
