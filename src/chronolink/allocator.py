@@ -1,9 +1,10 @@
-"""Memory that is kept, not given back"""
+"""Memory that is kept for the next step"""
 
 import ctypes
 import sys
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
+_kept = False
 
 
 def keep_buffers(size: int = 1 << 30) -> None:
@@ -11,9 +12,14 @@ def keep_buffers(size: int = 1 << 30) -> None:
 
     By default every large buffer is mapped anew each step, and the page faults take a quarter of the time.
     """
-    if not sys.platform.startswith("linux"):
-        return
-    library = ctypes.CDLL(None)
-    if hasattr(library, "mallopt"):
-        library.mallopt(_MMAP_THRESHOLD, size)
-        library.mallopt(_TRIM_THRESHOLD, size)
+    global _kept
+    if sys.platform.startswith("linux") and hasattr(ctypes.CDLL(None), "mallopt"):
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, size)
+        ctypes.CDLL(None).mallopt(_TRIM_THRESHOLD, size)
+        _kept = True
+
+
+def give_back() -> None:
+    """Returns what lies unused, if buffers are kept: those of unequal steps do not fit each other, and pile up."""
+    if _kept:
+        ctypes.CDLL(None).malloc_trim(0)

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain(f"{error.filename}: {(error.strerror or str(error)).lower()}")
         return 2
     except KeyboardInterrupt:
-        _complain("stopped; `chronolink train --resume RUN` goes on with an unfinished run")
+        _complain("stopped; `train --resume RUN` goes on with a run, the same command again with a study or a search")
         return 130
 
 

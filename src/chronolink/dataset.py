@@ -61,18 +61,29 @@ def datasets() -> tuple[Dataset, ...]:
     return tuple(Dataset(**{**entry, "edge_features": tuple(entry["edge_features"])}) for entry in entries)
 
 
+def canonical(data: str | Path) -> str:
+    """The one way to write a data set: its name, or the whole path of a file."""
+    named = {_plain(dataset.name): dataset.name for dataset in datasets()}
+    if isinstance(data, str) and _plain(data) in named:
+        return named[_plain(data)]
+    path = Path(data).expanduser()
+    if not path.exists() and not path.suffix and len(path.parts) == 1:
+        raise unknown("data set", str(data), named.values())
+    return str(path.resolve())
+
+
 def load(data: str | Path, **columns: Unpack[Columns]) -> TemporalGraph:
     """The graph of a data set's name, of an event file, or of a folder or zip in the benchmark's format.
 
     In names case, hyphens and underscores play no part, and a name goes before a file that is called the same.
     The columns are those of `read_events` and belong to event files; the others have columns of their own.
     """
-    named = {_plain(dataset.name): dataset for dataset in datasets()}
-    if isinstance(data, str) and (dataset := named.get(_plain(data))):
-        _refuse_columns(data, columns)
-        return replace(dataset.load(), origin={"data": dataset.name})
-    graph = _load_path(data, columns)
-    return replace(graph, origin={"data": str(Path(data).expanduser().resolve()), **columns})
+    name = canonical(data)
+    for dataset in datasets():
+        if dataset.name == name:
+            _refuse_columns(name, columns)
+            return replace(dataset.load(), origin={"data": name})
+    return replace(_load_path(data, columns), origin={"data": name, **columns})
 
 
 def _load_path(name_or_path: str | Path, columns: Columns) -> TemporalGraph:
@@ -80,8 +91,6 @@ def _load_path(name_or_path: str | Path, columns: Columns) -> TemporalGraph:
     if path.is_dir() or (path.suffix == ".zip" and path.exists()):
         _refuse_columns(path.name, columns)
         return read_folder(path) if path.is_dir() else read_archive(path)
-    if not path.exists() and not path.suffix and len(path.parts) == 1:
-        raise unknown("data set", str(name_or_path), (dataset.name for dataset in datasets()))
     return read_events(path, **columns)
 
 

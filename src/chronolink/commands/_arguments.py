@@ -13,7 +13,7 @@ from jsonargparse import ArgumentParser, DefaultHelpFormatter, Namespace
 from ..errors import ChronolinkError, unknown
 from ..files import read_yaml
 
-ALONE = ("-h", "--help", "--print_config", "--json")  # flags that take no value
+ALONE = ("-h", "--help", "--print_config", "--json", "--plan")  # flags that take no value
 NAMED = {"--model": "--model.name", "--time_encoder": "--time_encoder.name"}
 
 
@@ -33,11 +33,18 @@ def command_parser(command: str, description: str | None) -> ArgumentParser:
     )
 
 
-def tidy(arguments: Sequence[str], positional: str) -> list[str]:
-    """Hyphens in flags become underscores, `--model tgat` names the model, and a bare word is the positional."""
+def tidy(arguments: Sequence[str], positional: str, several: Sequence[str] = ()) -> list[str]:
+    """Hyphens in flags become underscores, `--model tgat` names the model, and a bare word is the positional.
+
+    The flags in `several` take all words up to the next flag.
+    """
     tidied: list[str] = []
+    listed = False
     words = iter(arguments)
     for word in words:
+        if listed and not word.startswith("-"):
+            tidied.append(word)
+            continue
         if not word.startswith("-") or word == "-":
             if f"--{positional}" in tidied:
                 raise ChronolinkError(f"'{word}' is one word too many; give one {positional}")
@@ -46,7 +53,8 @@ def tidy(arguments: Sequence[str], positional: str) -> list[str]:
         flag, equals, value = word.partition("=")
         flag = flag[:2] + flag[2:].replace("-", "_")
         tidied.append(NAMED.get(flag, flag) + equals + value)
-        if not equals and flag not in ALONE:
+        listed = flag in several and not equals
+        if not equals and not listed and flag not in ALONE:
             tidied += [value for value in [next(words, None)] if value is not None]
     return tidied
 

@@ -61,7 +61,7 @@ def _table(graph: TemporalGraph, reports: Sequence[Report]) -> Table:
         for negatives in ("random", "historical"):
             found: Any = report.selected[negatives]["test"][negatives]
             paper = published(f"test_ap_{negatives}_ns", model, encoder or "", graph.name)
-            cells += [_percent(found["ap"]), _percent(paper[0]) if paper else "", _percent(found["auc"])]
+            cells += [_percent(found["ap"]), f"{paper[0]:.2f}" if paper else "", _percent(found["auc"])]
         table.add_row(model, encoder or "", *cells)
     return table
 

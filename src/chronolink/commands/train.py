@@ -16,18 +16,15 @@ from typing import Any
 
 from jsonargparse import ActionConfigFile, ArgumentParser, Namespace  # type: ignore[attr-defined]
 
-from ..build import GIVEN
-from ..catalogue import find, members
 from ..errors import ChronolinkError
-from ..model import LinkModel
 from ..report import Report
 from ..run import RunFolder, build_from
-from ..time_encoder import TimeEncoder
 from ..training.fit import fit
 from ..training.options import Training
-from ._arguments import asked_for, command_parser, parse, tidy
+from ._arguments import command_parser, parse, tidy
 from ._console import console, show_test, watcher
 from ._data import add_data_options, load_data
+from ._model import add_model_options
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -40,22 +37,12 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _parser(tidied: Sequence[str]) -> ArgumentParser:
-    """All options of the run, of the model and of the time encoder that are asked for."""
-    model = asked_for(tidied, "model.name", "tgat")
-    encoder = asked_for(tidied, "time_encoder.name", "linear")
     parser = command_parser("train", __doc__)
     parser.add_argument("--config", action=ActionConfigFile, help="a YAML file of options, as --print-config prints")
     add_data_options(parser)
     parser.add_argument("--out", type=str | None, help="the run's folder (default: runs/DATA-MODEL-ENCODER-SEED)")
     parser.add_argument("--resume", type=str | None, help="go on with the run in this folder")
-    parser.add_class_arguments(Training)
-    parser.add_argument("--model.name", type=str, default=model, help="the same as --model")
-    parser.add_class_arguments(find("models", model, LinkModel), "model", skip=set(GIVEN))
-    parser.add_argument("--time_encoder.name", type=str, default=encoder, help="the same as --time-encoder")
-    parser.add_class_arguments(find("time_encoders", encoder, TimeEncoder), "time_encoder")
-    for group, folder in (("--model", "models"), ("--time_encoder", "time_encoders")):
-        action = next(action for action in parser._actions if group in action.option_strings)
-        action.metavar, action.help = "NAME", f"one of {', '.join(members(folder))}".replace("_", "-")
+    add_model_options(parser, tidied)
     return parser
 
 

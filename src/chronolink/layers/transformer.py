@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -90,6 +93,23 @@ class TransformerLayer(nn.Module):
         wide = self.on_wide.drop(F.gelu(self.wide(self.norm(rows))), key)
         narrow = F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
         return torch.add(rows, self.on_narrow.drop(narrow, key), alpha=self.on_narrow.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What the first layer is given, and which rows attend to each other; rows of no event come first."""
+
+    tokens: Tokens
+    packing: Packing
+    key: Tensor  # [rows] int64
+    causal: bool = False  # no row sees a later one
+
+    def through(self, layers: Iterable[nn.Module]) -> Tensor:
+        """Every row after these layers, [rows, inner]."""
+        rows = self.tokens.rows()
+        for number, layer in enumerate(layers):
+            rows = layer(rows, self.packing, self.key, causal=self.causal, tokens=None if number else self.tokens)
+        return rows
 
 
 class Attention(nn.Module):

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from ..errors import ChronolinkError, at_least_one
 from ..events import EventStream
 from ..history import History
-from ..layers.event_channels import EventChannels, Tokens
+from ..layers.event_channels import EventChannels
 from ..layers.link_head import LinkHead
 from ..layers.packing import Packing
 from ..layers.sequences import Sequences
-from ..layers.transformer import TransformerLayer
+from ..layers.transformer import Rows, TransformerLayer
 from ..model import GraphShape, LinkModel
 from ..query import LinkQuery
 from ..time_encoder import TimeEncoder
@@ -74,15 +74,18 @@ class FirstHop(LinkModel):
 
     def forward(self, query: LinkQuery, history: History) -> Tensor:
         sequences = Sequences.of(query, history, self.time_encoder, self.length, self.patch)
-        tokens = self.channels(sequences, history.node_features, history.edge_features)
-        source, destination = self.out(self.embed(tokens, sequences, 2 * len(query))).chunk(2)
+        rows = self.rows(sequences, history, 2 * len(query))
+        source, destination = self.out(self.embed(rows, sequences, 2 * len(query))).chunk(2)
         return self.head(source, destination)  # type: ignore[no-any-return]
 
-    def embed(self, tokens: Tokens, sequences: Sequences, count: int) -> Tensor:
+    def rows(self, sequences: Sequences, history: History, count: int) -> Rows:
+        """What the layers are given: a row a patch."""
+        tokens = self.channels(sequences, history.node_features, history.edge_features)
+        return Rows(tokens, self.packing(sequences, count), sequences.key)
+
+    def embed(self, given: Rows, sequences: Sequences, count: int) -> Tensor:
         """One row a sequence, [count, inner]: the mean of what the last layer gives."""
-        packing, rows = self.packing(sequences, count), tokens.rows()
-        for number, layer in enumerate(self.layers):
-            rows = layer(rows, packing, sequences.key, tokens=None if number else tokens)
+        rows = given.through(self.layers)
         summed = rows.new_zeros(count, rows.shape[1]).index_add(0, sequences.sequence, rows)
         return summed / torch.bincount(sequences.sequence, minlength=count).unsqueeze(1)
 

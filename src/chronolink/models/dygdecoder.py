@@ -7,9 +7,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..draws import fold
+from ..history import History
 from ..layers.event_channels import Tokens
 from ..layers.packing import Packing
 from ..layers.sequences import Sequences
+from ..layers.transformer import Rows
 from .dygformer_separate import DygformerSeparate as _DygformerSeparate
 
 
@@ -22,17 +24,21 @@ class Dygdecoder(_DygformerSeparate):
     def add_parameters(self, inner: int) -> None:
         self.beginning = nn.Parameter(torch.randn(inner) * 0.02)
 
-    def embed(self, tokens: Tokens, sequences: Sequences, count: int) -> Tensor:
-        tokens = self._with_beginning(tokens, count)
-        rows = tokens.rows()
-        begun = torch.arange(count, device=rows.device)
-        key = torch.cat([fold(sequences.key[sequences.column == 0], -1), sequences.key])
+    def packing(self, sequences: Sequences, count: int) -> Packing:
+        """The beginnings are the first rows, and the first column."""
+        begun = torch.arange(count, device=sequences.column.device)
         column = torch.cat([torch.zeros_like(begun), sequences.column + 1])
-        packing = Packing.of(torch.cat([begun, sequences.sequence]), column, count)
+        return Packing.of(torch.cat([begun, sequences.sequence]), column, count)
+
+    def rows(self, sequences: Sequences, history: History, count: int) -> Rows:
+        given = super().rows(sequences, history, count)
+        key = torch.cat([fold(sequences.key[sequences.column == 0], -1), sequences.key])
+        return Rows(self._with_beginning(given.tokens, count), given.packing, key, causal=True)
+
+    def embed(self, given: Rows, sequences: Sequences, count: int) -> Tensor:
         last = count - 1 + torch.bincount(sequences.sequence, minlength=count).cumsum(0)
-        for number, layer in enumerate(list(self.layers)[:-1]):
-            rows = layer(rows, packing, key, causal=True, tokens=None if number else tokens)
-        return self.layers[-1].last(rows, packing, key, last)  # type: ignore[no-any-return,operator]
+        rows = given.through(list(self.layers)[:-1])
+        return self.layers[-1].last(rows, given.packing, given.key, last)  # type: ignore[no-any-return,operator]
 
     def _with_beginning(self, tokens: Tokens, count: int) -> Tokens:
         """A learnt row in front, one a sequence: one more number, which is 1 there and 0 elsewhere."""

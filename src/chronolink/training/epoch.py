@@ -10,6 +10,7 @@ from accelerate import Accelerator
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..allocator import give_back
 from ..events import EventStream
 from ..history import History
 from ..layers.dropout import reseed
@@ -19,6 +20,7 @@ from ..query import LinkQuery
 from ..tasks.link_prediction import Questions, Scores
 
 Advance = Callable[[int, float], None]
+KEPT_STEPS = 16  # after so many, buffers that fitted none of them are given back
 
 
 def quietly(events: int, loss: float) -> None:
@@ -75,6 +77,8 @@ def run_epoch(
         scores[start + rank : start + len(block.events) : processes] = logits.detach()
         total += loss.detach() * len(block.events)
         model.observe(block.events)
+        if number % KEPT_STEPS == KEPT_STEPS - 1:
+            give_back()
         advance(len(block.events), float(loss.detach()) * processes)
     scores, total = accelerator.reduce(scores, "sum"), accelerator.reduce(total, "sum")
     return Scores(scores[:, 0], scores[:, 1:]), float(total) / max(size, 1)

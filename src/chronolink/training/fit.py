@@ -63,6 +63,20 @@ def fit(
     return report
 
 
+def train(
+    model: LinkModel,
+    graph: TemporalGraph,
+    training: Training,
+    *,
+    split: Split | None = None,
+    watch: Watch | None = None,
+) -> Progress:
+    """Trains a model and leaves it at that: nothing is tested or written; the selections hold each criterion's best."""
+    accelerator = accelerator_for(training.device, training.precision)
+    task = LinkPrediction(graph.to(accelerator.device), split or Split.of(graph))
+    return _Run(model.to(accelerator.device), task, training, accelerator, None, watch or Watch()).train(None)
+
+
 class _Run:
     """What one call of `fit` shares among its steps."""
 

@@ -1,0 +1,77 @@
+"""How long jobs take here"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .dataset import load
+from .events import TemporalGraph
+from .files import read_json
+from .job import Job
+from .jobs.training import TrainingJob
+from .run import build_from
+from .split import Split
+from .tasks.link_prediction import LinkPrediction
+from .training.epoch import Learner, run_epoch
+from .training.processes import accelerator_for
+
+EPOCHS = 60  # that a training takes until it stops by itself, where none has been seen yet
+STEPS = 3  # that are timed
+BESIDE = 1.3  # an epoch with its validation, in training passes
+
+
+class Estimates:
+    """Seconds a job will take: as finished ones of its kind took, or by a few timed steps."""
+
+    def __init__(self, out: Path) -> None:
+        self.taken: dict[tuple[Any, ...], list[float]] = {}
+        for path in sorted(out.glob("runs/*/report.json")):
+            report = read_json(path)
+            if "model" in report["settings"] and "seconds" in report.get("cost", {}):
+                kind = _kind(report["settings"])
+                self.taken.setdefault(kind, []).append(BESIDE * sum(report["cost"]["seconds"]))
+
+    def seconds(self, job: Job) -> float | None:
+        if not isinstance(job, TrainingJob):
+            return None
+        taken = self.taken.get(_kind(job.settings))
+        if taken:
+            return statistics.fmean(taken)
+        epochs = min(EPOCHS, job.training.epochs)
+        return epochs * BESIDE * _epoch(job)
+
+
+def _kind(settings: dict[str, Any] | Any) -> tuple[Any, ...]:
+    model = settings["model"]
+    return (settings["data"], model["name"], settings["time_encoder"]["name"], model.get("channel"), settings["epochs"])
+
+
+def _epoch(job: TrainingJob) -> float:
+    """Seconds of one pass over the training events, from a few steps in its middle."""
+    graph, split = _data(job.settings["data"])
+    task = LinkPrediction(graph, split)
+    model = build_from(job.settings, graph)
+    model.prepare(task.train[:2000], task.train_history)
+    size, training = job.training.batch_size, job.training
+    middle = len(task.train) // 2
+    questions = task.training_questions(training.seed, 1)
+    learner = Learner(torch.optim.Adam(model.parameters()), training.seed, 1)
+    accelerator = accelerator_for(training.device, training.precision)
+    for steps in (1, STEPS):  # the first is slow
+        begun = time.perf_counter()
+        asked = questions.block(middle, middle + steps * size)
+        run_epoch(model, asked, task.train_history, accelerator, size, learner=learner)
+        taken = (time.perf_counter() - begun) / steps
+    return taken * len(task.train) / size
+
+
+@cache
+def _data(data: str) -> tuple[TemporalGraph, Split]:
+    graph = load(data)
+    return graph, Split.of(graph)

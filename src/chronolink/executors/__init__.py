@@ -1,0 +1,1 @@
+"""Where pieces of work are done"""

@@ -1,0 +1,81 @@
+"""Findings to files and one page"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .files import write_json, write_whole
+from .job import Job
+from .page import Page, Section, write_page
+from .paper import TITLE
+from .render import beside_markdown, latex, markdown, records
+from .study import Findings, Scope, Study
+from .table import Table
+
+
+def publish(studies: Mapping[str, Study], scope: Scope, out: Path) -> Path:
+    """Writes the tables and figures of each study into its own folder, and one page about all; returns the page."""
+    sections = tuple(_section(name.replace("_", "-"), study, scope, out) for name, study in studies.items())
+    page = out / "report.html"
+    write_page(page, Page(TITLE, sections))
+    return page
+
+
+def _section(name: str, study: Study, scope: Scope, out: Path) -> Section:
+    findings, folder = study.findings(scope, out), out / name
+    folder.mkdir(parents=True, exist_ok=True)
+    jobs = study.jobs(scope)
+    _write_tables(findings.tables, folder)
+    return Section(
+        name=name,
+        title=study.title,
+        about=study.about,
+        tables=findings.tables,
+        figures=tuple(_write_figures(findings, folder)),
+        settings=[_flat(job, out) for job in jobs if job.report(out) is not None],
+        missing=_missing(jobs, out),
+    )
+
+
+def _write_tables(tables: tuple[Table, ...], folder: Path) -> None:
+    found = [record for table in tables for record in records(table)]
+    write_json(folder / "results.json", found)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(key for record in found for key in record)))
+    writer.writeheader()
+    writer.writerows(found)
+    write_whole(folder / "results.csv", text.getvalue())
+    for table in tables:
+        write_whole(folder / f"{table.name}.md", f"{markdown(table)}\n{beside_markdown(table)}")
+        write_whole(folder / f"{table.name}.tex", latex(table))
+
+
+def _write_figures(findings: Findings, folder: Path) -> list[Path]:
+    """PNG for pages, PDF for papers."""
+    written = []
+    for name, figure in findings.figures.items():
+        for suffix in ("pdf", "png"):
+            path = folder / f"{name}.{suffix}"
+            figure.savefig(path, dpi=200, bbox_inches="tight")
+        written.append(path)
+    return written
+
+
+def _flat(job: Job, out: Path) -> dict[str, Any]:
+    """A run's settings in one line, with what it found."""
+    flat: dict[str, Any] = {"run": job.name}
+    for key, value in job.settings.items():
+        flat |= (
+            {f"{key}.{inner}": kept for inner, kept in value.items()} if isinstance(value, Mapping) else {key: value}
+        )
+    report = job.report(out)
+    return flat | ({"found": job.headline(report)} if report else {})
+
+
+def _missing(jobs: list[Job], out: Path) -> list[str]:
+    left = [job for job in jobs if job.report(out) is None]
+    return [f"{job.title}: {job.obstacle or job.error(out) or 'not run yet'}" for job in left]
