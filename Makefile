@@ -3,19 +3,24 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint browser format bench clean
 
 demo: .venv/ready-to-run
 	rm -rf demo
 	$(BIN)/chronolink demo --out demo
 
-test: lint
-	$(BIN)/pytest
+test: lint browser
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: .venv/ready-to-develop
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# the page of a study is tested in Chromium; as root on Debian it is fetched, elsewhere those tests are skipped
+browser:
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null \
+		|| { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null
 
 format: .venv/ready-to-develop
 	$(BIN)/ruff check --fix .

@@ -28,6 +28,8 @@ from tests.streams import random_graph
 
 SEVERAL = ["processes", "ray_cluster"]
 
+pytestmark = pytest.mark.xdist_group("executors")  # they share one cluster
+
 
 @pytest.fixture(scope="module")
 def ray_cluster() -> Iterator[RayCluster]:

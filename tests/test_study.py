@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -275,3 +278,34 @@ def test_every_study_has_a_title_and_says_what_it_is() -> None:
         assert study(name).title
         assert study(name).about.endswith(".")
         assert all(isinstance(job, Job) for job in study(name).jobs(Scope()))
+
+
+def test_a_study_killed_and_started_again_loses_nothing_and_repeats_nothing(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    longer = (*ONE[:-1], "6", "--data", str(log))
+    assert run(*longer, "--out", str(tmp_path / "whole")) == 0
+    out = tmp_path / "killed"
+    begun = subprocess.Popen([sys.executable, "-m", "chronolink", "study", *longer, "--out", str(out)])
+    while not (kept := list(out.glob("runs/*/report.json"))) or len(list(out.glob("runs/*"))) == len(kept):
+        assert begun.poll() is None, "it ended before it could be killed"
+        time.sleep(0.005)
+    begun.kill()
+    begun.wait()
+    finished = {path: path.stat().st_mtime_ns for path in out.glob("runs/*/report.json")}
+    assert 0 < len(finished) < 4
+    capsys.readouterr()
+    assert run(*longer, "--out", str(out)) == 0
+    assert f"{len(finished)} of 4 runs are done already" in capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in finished} == finished
+    texts = [(tmp_path / name / "random-negatives" / "results.json").read_text() for name in ("whole", "killed")]
+    assert texts[0] == texts[1]
+
+
+def test_a_report_from_a_machine_with_other_disks_is_kept_here(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere, sound = tmp_path / "elsewhere", TrainingJob.perform
+    monkeypatch.setattr(TrainingJob, "perform", lambda job, _out, watcher: sound(job, elsewhere, watcher))
+    assert run(*ONE, "--data", str(log), "--out", str(tmp_path / "here")) == 0
+    assert len(list((tmp_path / "here").glob("runs/*/report.json"))) == 4

@@ -75,9 +75,13 @@ class Job(ABC):
         except Exception as error:
             write_whole(self._error(out), f"{type(error).__name__}: {' '.join(str(error).split())}\n")
             raise
-        write_json(folder / "report.json", report)
+        self.keep(report, out)
         self._error(out).unlink(missing_ok=True)
         return report
+
+    def keep(self, report: Mapping[str, Any], out: Path) -> None:
+        self.folder(out).mkdir(parents=True, exist_ok=True)
+        write_json(self.folder(out) / "report.json", report)
 
     @abstractmethod
     def run(self, folder: Path, watcher: Watcher | None) -> dict[str, Any]:

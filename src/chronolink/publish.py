@@ -50,7 +50,9 @@ def _write_tables(tables: tuple[Table, ...], folder: Path) -> None:
     writer.writerows(found)
     write_whole(folder / "results.csv", text.getvalue())
     for table in tables:
-        write_whole(folder / f"{table.name}.md", f"{markdown(table)}\n{beside_markdown(table)}")
+        compared = any(cell.paper for row in table.rows for cell in row.cells)
+        beside = f"\n{beside_markdown(table)}" if compared else ""
+        write_whole(folder / f"{table.name}.md", f"{markdown(table)}{beside}")
         write_whole(folder / f"{table.name}.tex", latex(table))
 
 
