@@ -139,17 +139,18 @@ def _executor(settings: Namespace, alone: bool) -> Executor:
 def _show_plan(studies: dict[str, Study], scope: Scope, out: Path, workers: int) -> None:
     estimates, seen, total = Estimates(out), set[str](), 0.0
     table = Table("study", "runs", "done", "left", "cannot run here", "time here")
-    with messages.status("timing a few steps of each kind of run"):
+    with messages.status("timing a step of each kind of run"):
         for name, study in studies.items():
             jobs = [job for job in _jobs([study], scope) if job.name not in seen]
             seen |= {job.name for job in jobs}
             blocked = [job for job in jobs if job.obstacle]
             left = [job for job in jobs if not job.obstacle and job.report(out) is None]
-            seconds = sum(estimates.seconds(job) or 0.0 for job in left) / (1 if study.alone else workers)
+            known = [seconds for job in left if (seconds := estimates.seconds(job)) is not None]
+            seconds = sum(known) / (1 if study.alone else workers)
             total += seconds
-            done = len(jobs) - len(blocked) - len(left)
-            shown = (len(jobs), done, len(left), len(blocked))
-            table.add_row(name.replace("_", "-"), *map(str, shown), _span(seconds) if left else "")
+            counts = (len(jobs), len(jobs) - len(blocked) - len(left), len(left), len(blocked))
+            span = "" if not left else _span(seconds) if known else "not known"
+            table.add_row(name.replace("_", "-"), *map(str, counts), span)
     console.print(table)
     console.print(f"about {_span(total)} with {workers} at a time; a run that two studies share is counted once")
 
