@@ -236,6 +236,12 @@ def test_the_plan_says_what_is_left_and_runs_nothing(
     assert not out.exists()
 
 
+def test_publishing_alone_runs_nothing(log: Path, tmp_path: Path) -> None:
+    assert run(*ONE, "--data", str(log), "--out", str(tmp_path), "--publish") == 0
+    assert not list(tmp_path.glob("runs/*"))
+    assert "not run yet" in (tmp_path / "report.html").read_text()
+
+
 def test_several_workers_give_what_one_gives(log: Path, tmp_path: Path) -> None:
     for workers in ("1", "2"):
         assert run(*ONE, "--data", str(log), "--out", str(tmp_path / workers), "--workers", workers) == 0

@@ -13,7 +13,7 @@ from jsonargparse import ArgumentParser, DefaultHelpFormatter, Namespace
 from ..errors import ChronolinkError, unknown
 from ..files import read_yaml
 
-ALONE = ("-h", "--help", "--print_config", "--json", "--plan")  # flags that take no value
+ALONE = ("-h", "--help", "--print_config", "--json", "--plan", "--publish")  # flags that take no value
 NAMED = {"--model": "--model.name", "--time_encoder": "--time_encoder.name"}
 
 

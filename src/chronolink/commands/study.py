@@ -2,6 +2,7 @@
 
 chronolink study NAME [--data uci enron] [--models tgat] [--time-encoders linear] [--seeds 1 2 3] [--out studies] [...]
 chronolink study NAME --plan
+chronolink study NAME --publish
 
 NAME is one of the studies listed below, or all. What is done is not run again: the same command goes on where it
 stopped. Out come tables, figures and report.html in the folder.
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str]) -> None:
         _show_plan(studies, scope, out, settings.workers)
         return
     try:
-        for alone in (False, True):
+        for alone in () if settings.publish else (False, True):
             asked = [study for study in studies.values() if study.alone is alone]
             _run(_jobs(asked, scope), out, settings, alone)
     finally:
@@ -65,6 +66,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument("--epochs", type=int | None, help="at most so many a training (default: the paper's)")
     parser.add_argument("--out", type=str, default="studies", help="the folder of runs and results")
     parser.add_argument("--plan", action="store_true", help="show what would run and how long it takes here")
+    parser.add_argument("--publish", action="store_true", help="write tables and figures of what is done, run nothing")
     parser.add_argument("--workers", type=int, default=1, help="runs side by side in processes of their own")
     parser.add_argument("--ray", type=str | None, help="address of a Ray cluster that does the runs; local starts one")
     return parser
