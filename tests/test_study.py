@@ -250,9 +250,9 @@ def test_several_workers_give_what_one_gives(log: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_run_here_is_said_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("tgn-cawn", "--data", "uci", "--seeds", "1", "--out", str(tmp_path)) == 0
-    assert "there is no model named tgn yet" in " ".join(capsys.readouterr().err.split())
-    assert "there is no model named cawn yet" in (tmp_path / "report.html").read_text()
+    assert run("node-classification", "--seeds", "1", "--out", str(tmp_path)) == 0
+    assert "left out: node classification cannot be trained yet" in " ".join(capsys.readouterr().err.split())
+    assert "node classification cannot be trained yet" in (tmp_path / "report.html").read_text()
 
 
 def test_waiting_times_are_those_of_the_split(tmp_path: Path) -> None:

@@ -81,8 +81,8 @@ def _names(asked: str) -> list[str]:
 
 
 def _scope(settings: Namespace) -> Scope:
-    for folder, planned in (("models", ["tgn", "cawn"]), ("time_encoders", [])):
-        known = [*members(folder), *planned]
+    for folder in ("models", "time_encoders"):
+        known = members(folder)
         for name in settings[folder]:
             if plain(name) not in known:
                 raise unknown(folder.rstrip("s").replace("_", " "), name, [k.replace("_", "-") for k in known])
