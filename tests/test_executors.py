@@ -34,7 +34,7 @@ pytestmark = pytest.mark.xdist_group("executors")  # they share one cluster
 @pytest.fixture(scope="module")
 def ray_cluster() -> Iterator[RayCluster]:
     ray = pytest.importorskip("ray")
-    os.environ["RAY_worker_niceness"] = "0"  # else other tests starve its workers
+    os.environ.update(RAY_worker_niceness="0")  # else other tests starve its workers
     yield RayCluster("local", threads=1, workers=2)
     ray.shutdown()
 

@@ -48,5 +48,5 @@ class LinkModel(nn.Module, ABC):
     def forward(self, query: LinkQuery, history: History) -> Tensor:
         """Logits, one a question."""
 
-    def observe(self, events: EventStream) -> None:
-        """Takes events into the model's own memory, if it has one."""
+    def observe(self, events: EventStream, history: History) -> None:
+        """Takes events of the history into the model's own memory, if it has one."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Literal
+from copy import copy
+from typing import TYPE_CHECKING, Literal, Self
 from weakref import WeakKeyDictionary
 
 import torch
@@ -24,6 +25,10 @@ class Sampling(ABC):
     def choose(self, history: History, node: Tensor, time: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """Indices [..., k] among the filed events, and which of them are valid."""
 
+    def keyed(self, key: Tensor) -> Self:  # noqa: ARG002
+        """The same way of choosing, with draws of its own for each asked entry: `key` has the shape of the nodes."""
+        return self
+
 
 class Recent(Sampling):
     """The latest k."""
@@ -43,7 +48,12 @@ class Uniform(Sampling):
     """
 
     def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
+        self.seed: int | Tensor = seed
+
+    def keyed(self, key: Tensor) -> Self:
+        other = copy(self)
+        other.seed = fold(self.seed, key).unsqueeze(-1)
+        return other
 
     def choose(self, history: History, node: Tensor, time: Tensor, k: int) -> tuple[Tensor, Tensor]:
         start, end = history.span(node, time)

@@ -32,7 +32,7 @@ def ready(make: Make, graph: TemporalGraph, seed: int = 1) -> LinkModel:
 def answers(model: LinkModel, graph: TemporalGraph, query: LinkQuery) -> Tensor:
     """Scores of questions at one time, after the model has observed all that lies before it."""
     model.reset()
-    model.observe(graph.events[graph.events.time < query.time.min()])
+    model.observe(graph.events[graph.events.time < query.time.min()], History(graph))
     with torch.no_grad():
         return model(query, History(graph))
 
@@ -74,7 +74,7 @@ def scrambled(graph: TemporalGraph, moment: float) -> TemporalGraph:
 
 def asking_changes_nothing(make: Make, graph: TemporalGraph) -> None:
     model, query, history = ready(make, graph), questions(graph), History(graph)
-    model.observe(graph.events[:100])
+    model.observe(graph.events[:100], history)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     with torch.no_grad():
         first = model(query, history)
@@ -110,14 +110,14 @@ def the_clock_has_no_origin(make: Make, graph: TemporalGraph) -> None:
 def reset_forgets(make: Make, graph: TemporalGraph) -> None:
     model, query = ready(make, graph), questions(graph)
     fresh = answers(model, graph, query)
-    model.observe(graph.events)
-    model.observe(graph.events[-50:])
+    model.observe(graph.events, History(graph))
+    model.observe(graph.events[-50:], History(graph))
     assert torch.equal(answers(model, graph, query), fresh)
 
 
 def a_checkpoint_restores_the_scores(make: Make, graph: TemporalGraph, folder: Path) -> None:
     model, other, query = ready(make, graph), make(graph, 2).eval(), questions(graph)
-    model.observe(graph.events[:100])
+    model.observe(graph.events[:100], History(graph))
     save_file(model.state_dict() or {"none": torch.zeros(1)}, folder / "model.safetensors")
     other.load_state_dict(
         {name: value for name, value in load_file(folder / "model.safetensors").items() if name != "none"}

@@ -36,7 +36,7 @@ class Sound(LinkModel):
     def past(self, query: LinkQuery, history: History) -> Tensor:
         return history.before(query.source, query.time, 50).valid.sum(1).float()
 
-    def observe(self, events: EventStream) -> None:
+    def observe(self, events: EventStream, history: History) -> None:  # noqa: ARG002
         self.observed += 0.001 * len(events)
 
 

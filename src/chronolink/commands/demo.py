@@ -23,7 +23,7 @@ from ..training.options import Training
 from ._arguments import command_parser, parse, tidy
 from ._console import console, messages, watcher
 
-ROWS = (("edgebank", None), ("tgat", "cosine"), ("tgat", "linear"))
+ROWS = (("edgebank", None), ("recency", None), ("tgat", "cosine"), ("tgat", "linear"))
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -38,8 +38,8 @@ def main(arguments: Sequence[str]) -> None:
     console.print(_table(graph, reports))
     console.print(
         "AP and AUC over all test events and as many links that did not happen, in per cent. Paper: mean of five runs\n"
-        f"until early stopping (here {settings.epochs} epochs, one run). EdgeBank learns nothing: it says yes to all\n"
-        f"pairs that met before. Each run is a folder in {settings.out}/.",
+        f"until early stopping (here {settings.epochs} epochs, one run). EdgeBank and recency learn nothing: one says\n"
+        f"yes to all pairs that met before, the other goes by how long ago. Each run is a folder in {settings.out}/.",
         highlight=False,
     )
 

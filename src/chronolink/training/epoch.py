@@ -76,7 +76,7 @@ def run_epoch(
             learner.step(model, loss, accelerator)
         scores[start + rank : start + len(block.events) : processes] = logits.detach()
         total += loss.detach() * len(block.events)
-        model.observe(block.events)
+        model.observe(block.events, history)
         if number % KEPT_STEPS == KEPT_STEPS - 1:
             give_back()
         advance(len(block.events), float(loss.detach()) * processes)
@@ -90,7 +90,7 @@ def _observe_before(model: LinkModel, events: EventStream, history: History) -> 
     stream = history.graph.events
     past = stream[: int(history.position(events.time[:1]))] if len(events) else stream[:0]
     for start in range(0, len(past), BLOCK):
-        model.observe(past[start : start + BLOCK])
+        model.observe(past[start : start + BLOCK], history)
 
 
 def _ask_all(model: LinkModel, questions: Questions, history: History, at_once: int | None) -> Tensor:
