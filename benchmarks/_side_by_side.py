@@ -7,21 +7,24 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from chronolink import EventStream, History, LinkModel, LinkQuery, Split, load
+from chronolink import EventStream, History, LinkModel, LinkQuery, Split, build, load
+from chronolink.allocator import keep_buffers
 from chronolink.layers.dropout import reseed
 from chronolink.negatives import RandomNegatives
 
 BATCH, DROPOUT, THREADS = 200, 0.1, 2
 
 Step = Callable[[], float]
+Twin = Callable[[Any, History, float], Callable[[LinkQuery], Tensor]]  # of a model, with its dropout
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,32 @@ def print_peak(step: Step) -> None:
 def _resident(field: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+
+
+def compare(script: str, name: str, twin_of: Twin, targets: Mapping[str, float], ours_a_round: int) -> None:
+    """The table of a model on UCI, a row a time encoder; or, asked by itself with --peak, one step's memory."""
+    keep_buffers()
+    torch.set_num_threads(THREADS)
+    if "--peak" in sys.argv:
+        print_peak(_step(name, twin_of, *sys.argv[2:]))
+        return
+    print(f"{name} on UCI, a batch of {BATCH} from the middle of the split, {THREADS} threads, dropout {DROPOUT}")
+    row("time", "ours, s", "twin, s", "ratio", "target", "ours, MB", "twin, MB", "share")
+    for encoder, target in targets.items():
+        sides = [_step(name, twin_of, encoder, side) for side in ("ours", "twin")]
+        ours, twin = in_turns(*sides, rounds=3, ours_a_round=ours_a_round)
+        memory = [peak_megabytes(script, encoder, side) for side in ("ours", "twin")]
+        row(encoder, ours, twin, twin / ours, f">= {target}", *memory, memory[0] / memory[1])
+    print("MB: what one step adds at its peak")
+
+
+def _step(name: str, twin_of: Twin, encoder: str, side: str) -> Step:
+    batch = Batch.of("uci")
+    model = build(name, batch.history.graph, time_encoder=encoder, dropout=DROPOUT)
+    model.prepare(batch.train, batch.history)
+    twin = twin_of(model, batch.history, DROPOUT)
+    ask = {"ours": lambda: model(batch.query, batch.history), "twin": lambda: twin(batch.query)}
+    return training_step(model, ask[side])
 
 
 def row(*cells: object) -> None:

@@ -16,6 +16,7 @@ from chronolink.layers.walks import draw_walks
 from chronolink.models.cawn import Cawn
 from chronolink.query import LinkQuery
 from chronolink.sampling import SamplingName, sampling_named
+from tests.agreement import agree
 from tests.streams import random_graph, unsettled
 from tests.twins import cawn as slow
 from tests.twins.padded_cawn import PaddedCawn
@@ -40,23 +41,13 @@ def questions(graph: TemporalGraph, count: int = 6) -> LinkQuery:
     return LinkQuery(ends[0], ends[1], time) + LinkQuery(ends[0], ends[1].flip(0), time)
 
 
-def assert_same_gradients(model: Cawn, found: torch.Tensor, expected: torch.Tensor) -> None:
-    weight = torch.linspace(-1, 1, len(found), dtype=torch.float64)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
-    parameters = dict(model.named_parameters())
-    gradients = torch.autograd.grad(found @ weight, list(parameters.values()))
-    wanted = torch.autograd.grad(expected @ weight, list(parameters.values()))
-    for name, gradient, want in zip(parameters, gradients, wanted, strict=True):
-        torch.testing.assert_close(gradient, want, rtol=0, atol=1e-10 * max(1.0, float(want.abs().max())), msg=name)
-
-
 @pytest.mark.parametrize("time_encoder", members("time_encoders"))
 @pytest.mark.parametrize(("node_width", "edge_width"), [(0, 0), (3, 5)])
 def test_values_and_gradients_equal_one_walk_at_a_time(time_encoder: str, node_width: int, edge_width: int) -> None:
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
     history, query = History(graph), questions(graph)
     model = cawn(graph, time_encoder)
-    assert_same_gradients(model, model(query, history), slow.scores(model, query, history))
+    agree(model, model(query, history), slow.scores(model, query, history))
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -65,7 +56,7 @@ def test_any_length_and_sampling_equals_one_walk_at_a_time(length: int, sampling
     graph = random_graph(edge_width=2, dtype=torch.float64)
     history, query = History(graph), questions(graph)
     model = cawn(graph, length=length, sampling=sampling, neighbours=7)
-    assert_same_gradients(model, model(query, history), slow.scores(model, query, history))
+    agree(model, model(query, history), slow.scores(model, query, history))
 
 
 @pytest.mark.parametrize(("length", "node_width", "edge_width"), [(1, 0, 0), (2, 3, 5), (3, 12, 12)])
@@ -73,7 +64,7 @@ def test_values_and_gradients_equal_the_padded_way(length: int, node_width: int,
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
     history, query = History(graph), questions(graph, 40)
     model = cawn(graph, "cosine", length=length)
-    assert_same_gradients(model, model(query, history), PaddedCawn(model, history)(query))
+    agree(model, model(query, history), PaddedCawn(model, history)(query))
 
 
 def test_a_slot_a_walk_and_a_slot_a_distinct_walk_say_the_same() -> None:

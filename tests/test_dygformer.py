@@ -13,6 +13,7 @@ from chronolink.layers.dropout import reseed
 from chronolink.layers.sequences import Sequences
 from chronolink.models._first_hop import FirstHop
 from chronolink.query import LinkQuery
+from tests.agreement import agree
 from tests.streams import random_graph, unsettled
 from tests.twins import dygformer as twin
 from tests.twins.padded_dygformer import PaddedFirstHop
@@ -37,23 +38,15 @@ def questions(graph: TemporalGraph, count: int = 12) -> LinkQuery:
     return LinkQuery(ends[0], ends[1], time)
 
 
-def agree(model: FirstHop, query: LinkQuery, history: History) -> None:
-    weight = torch.linspace(-1, 1, len(query), dtype=torch.float64)
-    found, expected = model(query, history), twin.scores(model, query, history)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
-    parameters = [parameter for parameter in model.parameters() if parameter.numel()]
-    gradients = torch.autograd.grad(found @ weight, parameters, allow_unused=True)
-    wanted = torch.autograd.grad(expected @ weight, parameters, allow_unused=True)
-    for parameter, gradient, want in zip(parameters, gradients, wanted, strict=True):
-        assert gradient is not None, parameter.shape
-        torch.testing.assert_close(gradient, want, rtol=0, atol=1e-10 * max(1.0, float(want.abs().max())))
+def agrees(model: FirstHop, query: LinkQuery, history: History) -> None:
+    agree(model, model(query, history), twin.scores(model, query, history))
 
 
 @pytest.mark.parametrize("model", FAMILY)
 @pytest.mark.parametrize("time_encoder", members("time_encoders"))
 def test_values_and_gradients_equal_the_appendix(model: str, time_encoder: str) -> None:
     graph = random_graph(node_width=3, edge_width=2, dtype=torch.float64)
-    agree(first_hop(model, graph, time_encoder), questions(graph), History(graph))
+    agrees(first_hop(model, graph, time_encoder), questions(graph), History(graph))
 
 
 @pytest.mark.parametrize("model", FAMILY)
@@ -61,14 +54,14 @@ def test_values_and_gradients_equal_the_appendix(model: str, time_encoder: str) 
 def test_any_length_and_patch_equals_the_appendix(model: str, length: int, patch: int) -> None:
     graph = random_graph(dtype=torch.float64)
     for encoder in ("linear", "cosine"):
-        agree(first_hop(model, graph, encoder, length=length, patch=patch), questions(graph), History(graph))
+        agrees(first_hop(model, graph, encoder, length=length, patch=patch), questions(graph), History(graph))
 
 
 @pytest.mark.parametrize("model", FAMILY)
 @pytest.mark.parametrize(("layers", "time_channel"), [(1, 6), (3, 2)])
 def test_other_depths_and_time_channels_equal_the_appendix(model: str, layers: int, time_channel: int) -> None:
     graph = random_graph(edge_width=2, dtype=torch.float64)
-    agree(first_hop(model, graph, layers=layers, time_channel=time_channel), questions(graph), History(graph))
+    agrees(first_hop(model, graph, layers=layers, time_channel=time_channel), questions(graph), History(graph))
 
 
 def test_co_occurrence_counts_equal_the_papers_example() -> None:

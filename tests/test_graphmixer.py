@@ -17,6 +17,7 @@ from chronolink.models.graphmixer import Graphmixer
 from chronolink.query import LinkQuery
 from chronolink.time_encoders.fixed_cosine import FixedCosine
 from chronolink.time_encoders.linear import Linear
+from tests.agreement import agree
 from tests.streams import random_graph, unsettled
 from tests.twins import graphmixer as twin
 
@@ -38,29 +39,21 @@ def questions(graph: TemporalGraph, count: int = 10) -> LinkQuery:
     return LinkQuery(ends[0], ends[1], time) + LinkQuery(ends[0], ends[1].flip(0), time)
 
 
-def agree(model: Graphmixer, query: LinkQuery, history: History) -> None:
-    weight = torch.linspace(-1, 1, len(query), dtype=torch.float64)
-    found, expected = model(query, history), twin.scores(model, query, history)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
-    parameters = list(model.parameters())
-    gradients = torch.autograd.grad(found @ weight, parameters, allow_unused=True)
-    wanted = torch.autograd.grad(expected @ weight, parameters, allow_unused=True)
-    for (name, _), gradient, want in zip(model.named_parameters(), gradients, wanted, strict=True):
-        assert gradient is not None, name
-        torch.testing.assert_close(gradient, want, rtol=0, atol=1e-10 * max(1.0, float(want.abs().max())), msg=name)
+def agrees(model: Graphmixer, query: LinkQuery, history: History) -> None:
+    agree(model, model(query, history), twin.scores(model, query, history))
 
 
 @pytest.mark.parametrize("time_encoder", members("time_encoders"))
 @pytest.mark.parametrize(("node_width", "edge_width"), [(0, 0), (3, 2)])
 def test_values_and_gradients_equal_the_paper(time_encoder: str, node_width: int, edge_width: int) -> None:
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
-    agree(graphmixer(graph, time_encoder), questions(graph), History(graph))
+    agrees(graphmixer(graph, time_encoder), questions(graph), History(graph))
 
 
 @pytest.mark.parametrize(("node_width", "edge_width"), [(3, 0), (0, 2)])
 def test_either_kind_of_features_alone_equals_the_paper(node_width: int, edge_width: int) -> None:
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
-    agree(graphmixer(graph, "cosine"), questions(graph), History(graph))
+    agrees(graphmixer(graph, "cosine"), questions(graph), History(graph))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +66,7 @@ def test_either_kind_of_features_alone_equals_the_paper(node_width: int, edge_wi
 )
 def test_other_options_equal_the_paper(options: dict[str, float]) -> None:
     graph = random_graph(node_width=2, dtype=torch.float64)
-    agree(graphmixer(graph, **options), questions(graph, 6), History(graph))
+    agrees(graphmixer(graph, **options), questions(graph, 6), History(graph))
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
@@ -154,4 +147,4 @@ def test_an_affine_encoder_that_keeps_its_weights_equals_the_paper() -> None:
 
     graph = random_graph(edge_width=2, dtype=torch.float64)
     model = unsettled(Graphmixer(GraphShape.of(graph), Kept(6), neighbours=6, width=8, dropout=0.0), graph)
-    agree(model, questions(graph), History(graph))
+    agrees(model, questions(graph), History(graph))

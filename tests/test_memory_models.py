@@ -14,6 +14,7 @@ from chronolink.layers.node_memory import Latest
 from chronolink.models._memory import MemoryModel
 from chronolink.models.tgn import Tgn
 from chronolink.query import LinkQuery
+from tests.agreement import agree
 from tests.streams import random_graph, unsettled
 from tests.twins.memory import OneByOne
 from tests.twins.padded_tgn import PaddedTgn
@@ -47,7 +48,7 @@ def questions(graph: TemporalGraph, since: int = 200, count: int = 12) -> LinkQu
     return LinkQuery(ends[0], ends[1], time) + LinkQuery(ends[0], ends[1].flip(0), time)
 
 
-def agree(model: MemoryModel, graph: TemporalGraph, count: int = 8) -> None:
+def agrees(model: MemoryModel, graph: TemporalGraph, count: int = 8) -> None:
     """Memory, values and gradients of model and twin, to 1e-10."""
     history, query = History(graph), questions(graph, count=count)
     twin = OneByOne(model, history)
@@ -55,14 +56,7 @@ def agree(model: MemoryModel, graph: TemporalGraph, count: int = 8) -> None:
     observed(twin, graph)
     for node, memory in twin.memory.items():
         torch.testing.assert_close(model.memory.state[node], memory, rtol=0, atol=1e-10)
-    found, expected = model(query, history), twin(query)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
-    weight = torch.linspace(-1, 1, len(query), dtype=torch.float64)
-    gradients = torch.autograd.grad(found @ weight, list(model.parameters()), allow_unused=True)
-    wanted = torch.autograd.grad(expected @ weight, list(model.parameters()), allow_unused=True)
-    for (name, _), gradient, want in zip(model.named_parameters(), gradients, wanted, strict=True):
-        assert gradient is not None, name
-        torch.testing.assert_close(gradient, want, rtol=0, atol=1e-10 * max(1.0, float(want.abs().max())), msg=name)
+    agree(model, model(query, history), twin(query))
 
 
 @pytest.mark.parametrize("name", FAMILY)
@@ -72,27 +66,27 @@ def test_values_and_gradients_equal_the_formulae(
     name: str, time_encoder: str, node_width: int, edge_width: int
 ) -> None:
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
-    agree(made(name, graph, time_encoder), graph)
+    agrees(made(name, graph, time_encoder), graph)
 
 
 @pytest.mark.parametrize("name", FAMILY)
 @pytest.mark.parametrize(("node_width", "edge_width"), [(12, 0), (0, 12)])
 def test_features_of_either_kind_alone_equal_the_formulae(name: str, node_width: int, edge_width: int) -> None:
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
-    agree(made(name, graph), graph)
+    agrees(made(name, graph), graph)
 
 
 @pytest.mark.parametrize("name", ATTENTIVE)
 @pytest.mark.parametrize("sampling", ["uniform", "time_interval_aware"])
 def test_any_sampling_equals_the_formulae(name: str, sampling: str) -> None:
     graph = random_graph(edge_width=2, dtype=torch.float64)
-    agree(made(name, graph, sampling=sampling), graph)
+    agrees(made(name, graph, sampling=sampling), graph)
 
 
 @pytest.mark.parametrize("options", [{"layers": 2}, {"layers": 3, "neighbours": 1}, {"heads": 3}])
 def test_any_number_of_layers_and_heads_equals_the_formulae(options: dict[str, int]) -> None:
     graph = random_graph(node_width=2, dtype=torch.float64)
-    agree(made("tgn", graph, **options), graph, count=6)
+    agrees(made("tgn", graph, **options), graph, count=6)
 
 
 @pytest.mark.parametrize("time_encoder", ["linear", "cosine"])

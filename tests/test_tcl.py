@@ -14,6 +14,7 @@ from chronolink.model import GraphShape
 from chronolink.models.tcl import Tcl
 from chronolink.query import LinkQuery
 from chronolink.time_encoders.linear import Linear
+from tests.agreement import agree
 from tests.streams import random_graph, unsettled
 from tests.twins import tcl as twin
 
@@ -35,29 +36,21 @@ def questions(graph: TemporalGraph, count: int = 12) -> LinkQuery:
     return LinkQuery(ends[0], ends[1], time) + LinkQuery(ends[0], ends[1].flip(0), time)
 
 
-def agree(model: Tcl, query: LinkQuery, history: History) -> None:
-    weight = torch.linspace(-1, 1, len(query), dtype=torch.float64)
-    found, expected = model(query, history), twin.scores(model, query, history)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
-    parameters = [parameter for parameter in model.parameters() if parameter.numel()]
-    gradients = torch.autograd.grad(found @ weight, parameters, allow_unused=True)
-    wanted = torch.autograd.grad(expected @ weight, parameters, allow_unused=True)
-    for parameter, gradient, want in zip(parameters, gradients, wanted, strict=True):
-        assert gradient is not None, parameter.shape
-        torch.testing.assert_close(gradient, want, rtol=0, atol=1e-10 * max(1.0, float(want.abs().max())))
+def agrees(model: Tcl, query: LinkQuery, history: History) -> None:
+    agree(model, model(query, history), twin.scores(model, query, history))
 
 
 @pytest.mark.parametrize("time_encoder", members("time_encoders"))
 @pytest.mark.parametrize(("node_width", "edge_width"), [(0, 0), (3, 2)])
 def test_values_and_gradients_equal_the_formulae(time_encoder: str, node_width: int, edge_width: int) -> None:
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
-    agree(tcl(graph, time_encoder), questions(graph), History(graph))
+    agrees(tcl(graph, time_encoder), questions(graph), History(graph))
 
 
 @pytest.mark.parametrize(("node_width", "edge_width"), [(3, 0), (0, 2), (30, 30)])
 def test_any_features_equal_the_formulae(node_width: int, edge_width: int) -> None:
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
-    agree(tcl(graph, "cosine"), questions(graph), History(graph))
+    agrees(tcl(graph, "cosine"), questions(graph), History(graph))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +64,7 @@ def test_any_features_equal_the_formulae(node_width: int, edge_width: int) -> No
 )
 def test_other_options_equal_the_formulae(options: dict[str, int]) -> None:
     graph = random_graph(dtype=torch.float64)
-    agree(tcl(graph, **options), questions(graph), History(graph))
+    agrees(tcl(graph, **options), questions(graph), History(graph))
 
 
 @pytest.mark.parametrize("time_encoder", ["linear", "position"])
@@ -144,4 +137,4 @@ def test_an_affine_encoder_that_keeps_its_weights_equals_the_formulae() -> None:
 
     graph = random_graph(edge_width=2, dtype=torch.float64)
     model = unsettled(Tcl(GraphShape.of(graph), Kept(6), neighbours=5, width=8, dropout=0.0), graph)
-    agree(model, questions(graph), History(graph))
+    agrees(model, questions(graph), History(graph))

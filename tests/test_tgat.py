@@ -10,6 +10,7 @@ from chronolink.history import History
 from chronolink.layers.dropout import reseed
 from chronolink.models.tgat import Tgat
 from chronolink.query import LinkQuery
+from tests.agreement import agree
 from tests.streams import random_graph, unsettled
 from tests.twins.tgat import PaddedTgat
 
@@ -36,15 +37,7 @@ def test_values_and_gradients_equal_the_appendix(time_encoder: str, node_width: 
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
     history, query = History(graph), questions(graph)
     model = tgat(graph, time_encoder)
-    weight = torch.linspace(-1, 1, len(query), dtype=torch.float64)
-    found, expected = model(query, history), PaddedTgat(model, history)(query)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
-    parameters = list(model.parameters())
-    gradients = torch.autograd.grad(found @ weight, parameters, allow_unused=True)
-    wanted = torch.autograd.grad(expected @ weight, parameters, allow_unused=True)
-    for (name, _), gradient, want in zip(model.named_parameters(), gradients, wanted, strict=True):
-        assert gradient is not None, name
-        torch.testing.assert_close(gradient, want, rtol=0, atol=1e-10 * max(1.0, float(want.abs().max())), msg=name)
+    agree(model, model(query, history), PaddedTgat(model, history)(query))
 
 
 @pytest.mark.parametrize("layers", [1, 3])
