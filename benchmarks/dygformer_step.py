@@ -41,7 +41,7 @@ def needed(model: str, data: str, length: int, patch: int) -> tuple[float, int]:
     found = Sequences.of(batch.query, batch.history, built.time_encoder, length, patch)
     rows, width, depth = len(found.sequence), built.out.in_features, len(built.layers)
     layer = rows * width * (3 + 1 + 8) * width
-    last = rows * 2 * width * width if model == "dygdecoder" else layer
+    last = 0.0 if model == "dygdecoder" else layer  # of one row a sequence
     return 3 * 2.0 * ((depth - 1) * layer + last), rows
 
 
