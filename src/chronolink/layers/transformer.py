@@ -15,13 +15,8 @@ from .event_channels import Tokens
 from .packing import Packing
 
 
-class TransformerLayer(nn.Module):
-    """Z' = Z + Attention(LayerNorm(Z)),   out = Z' + W_2 GELU(W_1 LayerNorm(Z') + b_1) + b_2.
-
-    Rows are packed for norms, projections and the feed-forward part, and padded round the attention alone, so that
-    padding costs nothing elsewhere and counts for nothing anywhere. The scale of the widest
-    dropout goes into the weights of the product that follows.
-    """
+class TransformerParts(nn.Module):
+    """What every transformer layer learns, with its dropouts: one for the attention, three for what follows it."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -37,6 +32,22 @@ class TransformerLayer(nn.Module):
         self.on_attention, self.on_mixed = Dropout(dropout), Dropout(dropout)
         self.on_wide, self.on_narrow = Dropout(dropout), Dropout(dropout)
 
+    def weights(self, scores: Tensor, key: Tensor) -> Tensor:
+        """scores [heads, groups, asked, kept] with key [groups * asked]: what dropout leaves of the attention."""
+        attention = self.attention(scores)
+        row = fold(torch.arange(self.heads, device=key.device).unsqueeze(1), key).flatten()
+        left: Tensor = self.on_attention(attention.flatten(0, 2), row)
+        return left.view(attention.shape)
+
+
+class TransformerLayer(TransformerParts):
+    """Z' = Z + Attention(LayerNorm(Z)),   out = Z' + W_2 GELU(W_1 LayerNorm(Z') + b_1) + b_2.
+
+    Rows are packed for norms, projections and the feed-forward part, and padded round the attention alone, so that
+    padding costs nothing elsewhere and counts for nothing anywhere. The scale of the widest
+    dropout goes into the weights of the product that follows.
+    """
+
     def forward(
         self, rows: Tensor, packing: Packing, key: Tensor, causal: bool = False, tokens: Tokens | None = None
     ) -> Tensor:
@@ -48,14 +59,14 @@ class TransformerLayer(nn.Module):
             seen = seen & torch.ones(keys.shape[2], keys.shape[2], dtype=torch.bool, device=rows.device).tril()
         scores = _scores(query, keys, seen, self.scale)
         weights = self.weights(scores, packing.pad(key.unsqueeze(1), 1).flatten())
-        return self.feed_forward(rows, packing.pack(weights @ value), key)
+        return self.feed_forward(rows, self.mix(packing.pack(weights @ value)), key)
 
     def project(self, rows: Tensor, tokens: Tokens | None) -> Tensor:
         """W LayerNorm(x) + b. Of x = c B it is (c / s) (C W') + W beta + b, with W' = W gamma, C the rows of B less
         their means and s the deviation of x, the length of c C: a product as narrow as c in place of x.
         """
         norm, weight, bias = self.attention_norm, self.query_key_value.weight, self.query_key_value.bias
-        if tokens is None or 4 * tokens.numbers.shape[1] > 3 * rows.shape[1]:
+        if tokens is None or not tokens.narrow:
             return F.linear(norm(rows), weight, bias)
         centred = tokens.basis - tokens.basis.mean(1, keepdim=True)
         variance = (tokens.numbers @ centred).square().mean(1, keepdim=True)
@@ -63,33 +74,31 @@ class TransformerLayer(nn.Module):
         return F.linear(numbers, (weight * norm.weight) @ centred.T, weight @ norm.bias + bias)
 
     def last(self, rows: Tensor, packing: Packing, key: Tensor, last: Tensor) -> Tensor:
-        """The output of each group's last row alone.
+        """The output of each group's last row alone."""
+        normed, key = self.attention_norm(rows), key.index_select(0, last)
+        padded = packing.pad(normed, 1).squeeze(0)
+        attended = self.gather(normed.index_select(0, last), padded, packing.filled, key)
+        return self.feed_forward(rows.index_select(0, last), self.mix(attended), key)
 
-        With one query a group no row is projected: q . (W_K x_j + b_K) is (W_K^T q) . x_j and what the softmax does not
-        see, and sum_j a_j (W_V x_j + b_V) is W_V (sum_j a_j x_j) + (sum_j a_j) b_V.
+    def gather(self, rows: Tensor, asked: Tensor, filled: Tensor, key: Tensor) -> Tensor:
+        """What one row a group, rows [groups, width], attends to in asked [groups, longest, width].
+
+        With one query a group no asked row is projected: q . (W_K x_j + b_K) is (W_K^T q) . x_j and what the softmax
+        does not see, and sum_j a_j (W_V x_j + b_V) is W_V (sum_j a_j x_j) + (sum_j a_j) b_V.
         """
-        normed, heads = self.attention_norm(rows), (self.heads, -1)
+        heads = (self.heads, -1)
         for_query, for_keys, for_value = self.query_key_value.weight.chunk(3)
         query_bias, _, value_bias = self.query_key_value.bias.chunk(3)
-        query = F.linear(normed.index_select(0, last), for_query, query_bias).unflatten(1, heads)
-        asked = torch.einsum("ghd,hdw->ghw", query, for_keys.unflatten(0, heads))
-        padded, key = packing.pad(normed, 1).squeeze(0), key.index_select(0, last)
-        scores = _scores(asked.unsqueeze(0), padded.unsqueeze(0), packing.filled.unsqueeze(1), self.scale)
-        weights = self.weights(scores.permute(2, 1, 0, 3), key).squeeze(2)
-        summed = weights.transpose(0, 1) @ padded  # [groups, heads, width]
-        attended = torch.einsum("ghw,hdw->ghd", summed, for_value.unflatten(0, heads))
-        attended = attended + weights.sum(-1).T.unsqueeze(2) * value_bias.unflatten(0, heads)
-        return self.feed_forward(rows.index_select(0, last), attended.flatten(1), key)
+        query = F.linear(rows, for_query, query_bias).unflatten(1, heads)
+        back = torch.einsum("ghd,hdw->ghw", query, for_keys.unflatten(0, heads))
+        scores = _scores(back.unsqueeze(0), asked.unsqueeze(0), filled.unsqueeze(1), self.scale)
+        weights = self.weights(scores.permute(2, 1, 0, 3), key).squeeze(2).transpose(0, 1)  # [groups, heads, longest]
+        attended = torch.einsum("ghw,hdw->ghd", weights @ asked, for_value.unflatten(0, heads))
+        attended = attended + weights.sum(-1, keepdim=True) * value_bias.unflatten(0, heads)
+        return attended.flatten(1)  # type: ignore[no-any-return]
 
-    def weights(self, scores: Tensor, key: Tensor) -> Tensor:
-        """scores [heads, groups, asked, kept] with key [groups * asked]: what dropout leaves of the attention."""
-        attention = self.attention(scores)
-        row = fold(torch.arange(self.heads, device=key.device).unsqueeze(1), key).flatten()
-        left: Tensor = self.on_attention(attention.flatten(0, 2), row)
-        return left.view(attention.shape)
-
-    def feed_forward(self, rows: Tensor, attended: Tensor, key: Tensor) -> Tensor:
-        rows = torch.add(rows, self.on_mixed.drop(self.mix(attended), key), alpha=self.on_mixed.scale)
+    def feed_forward(self, rows: Tensor, mixed: Tensor, key: Tensor) -> Tensor:
+        rows = torch.add(rows, self.on_mixed.drop(mixed, key), alpha=self.on_mixed.scale)
         wide = self.on_wide.drop(F.gelu(self.wide(self.norm(rows))), key)
         narrow = F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
         return torch.add(rows, self.on_narrow.drop(narrow, key), alpha=self.on_narrow.scale)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
-from ..draws import fold
-from .dropout import Dropout
-from .transformer import Attention
+from .post_norm import PostNorm
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +38,12 @@ class Slots:
         return cls(ends, counts, key[:, : shape[1]])
 
 
-class WalkAttention(nn.Module):
+class WalkAttention(PostNorm):
     """X' = LayerNorm(X + Attention(X)),   mean over walks of LayerNorm(X' + W_2 ReLU(W_1 X' + b_1) + b_2).
 
     Equal walks share all that no dropout has touched: their keys, queries and values, and in evaluation everything. A
     walk that counts n times is n equal keys, so log n is added to its scores, and it enters the mean n times.
     """
-
-    def __init__(self, width: int, heads: int, dropout: float) -> None:
-        super().__init__()
-        self.heads, self.scale = heads, (width // heads) ** -0.5
-        self.query_key_value = nn.Linear(width, 3 * width)
-        nn.init.xavier_uniform_(self.query_key_value.weight)
-        nn.init.zeros_(self.query_key_value.bias)
-        self.mix = nn.Linear(width, width)
-        nn.init.zeros_(self.mix.bias)
-        self.attention_norm, self.norm = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-        self.attention = Attention()
-        self.on_attention, self.on_mixed = Dropout(dropout), Dropout(dropout)
-        self.on_wide, self.on_narrow = Dropout(dropout), Dropout(dropout)
 
     def forward(self, rows: Tensor, end: Tensor, key: Tensor) -> Tensor:
         """rows [rows, width], end [groups, walks] int64 and key of the same shape: [groups, width]."""
@@ -80,18 +64,6 @@ class WalkAttention(nn.Module):
         parts = projected.unflatten(2, (3, self.heads, -1)).permute(2, 3, 0, 1, 4)
         query, keys, value = parts.contiguous().unbind()  # [heads, groups, slots, head]
         counted = slots.count.to(rows.dtype).log().unsqueeze(1)
-        attention = self.attention((query * self.scale) @ keys.transpose(2, 3) + counted)
-        key = fold(torch.arange(self.heads, device=rows.device).view(-1, 1, 1), slots.key).flatten()
-        left: Tensor = self.on_attention(attention.flatten(0, 2), key)
-        attended: Tensor = left.view(attention.shape) @ value
+        weights = self.weights((query * self.scale) @ keys.transpose(2, 3) + counted, slots.key.flatten())
+        attended: Tensor = weights @ value
         return attended.permute(1, 2, 0, 3).reshape(-1, rows.shape[1])
-
-    def feed_forward(self, rows: Tensor, mixed: Tensor, key: Tensor) -> Tensor:
-        rows = torch.add(rows, self.on_mixed.drop(mixed, key), alpha=self.on_mixed.scale)
-        rows = self.attention_norm(rows)
-        wide = self.wide(rows)
-        with torch.no_grad():  # what is dropped is 0 before ReLU, which passes no gradient there
-            self.on_wide.drop(wide, key)
-        wide = wide.relu_()
-        narrow = F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
-        return self.norm(torch.add(rows, self.on_narrow.drop(narrow, key), alpha=self.on_narrow.scale))  # type: ignore[no-any-return]
