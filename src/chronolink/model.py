@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from .errors import ChronolinkError
 from .events import EventStream, TemporalGraph
 from .history import History
 from .query import LinkQuery
@@ -26,6 +27,14 @@ class GraphShape:
     @classmethod
     def of(cls, graph: TemporalGraph) -> GraphShape:
         return cls(graph.num_nodes, graph.node_features.shape[1], graph.edge_features.shape[1])
+
+    def check_width(self, width: int) -> None:
+        """Refuses a model that is narrower than the node features it adds up."""
+        if self.node_width > width:
+            raise ChronolinkError(
+                f"the {self.node_width} node features do not fit a width of {width}; "
+                f"set the model's width to {self.node_width} or more"
+            )
 
 
 class LinkModel(nn.Module, ABC):

@@ -80,6 +80,15 @@ class TimeEncoder(nn.Module, ABC):
         """[width, 2]: slope and intercept of every feature, where each is affine in the number."""
         return None
 
+    def factors(self, number: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Numbers [..., few] and the basis [width, few] whose product with them the features are: of an affine encoder
+        (number, 1) and its lines, of any other the features themselves and no basis.
+        """
+        lines = self.affine()
+        if lines is None:
+            return self.encode(number), None
+        return torch.stack([number, torch.ones_like(number)], dim=-1), lines
+
     def before_linear(self) -> TimeEncoder:
         """What is left of the encoder in a model that maps its features linearly at once: an affine one needs no
         weights of its own there.

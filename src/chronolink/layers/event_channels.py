@@ -65,13 +65,11 @@ class EventChannels(nn.Module):
 
     def _time(self, events: Sequences) -> tuple[Tensor, Tensor]:
         """What f_3's weights are applied to, and those weights; of an affine encoding, the number and one."""
-        encoder, filled = self.encoder[0], events.filled.unsqueeze(-1)
-        basis = encoder.affine()
-        if basis is None:
-            return (encoder.encode(events.number) * filled).flatten(1), self.time.weight
-        weight = self.time.weight.view(-1, self.patch, encoder.width) @ basis
-        affine = torch.stack([events.number, torch.ones_like(events.number)], dim=-1) * filled
-        return affine.flatten(1), weight.flatten(1)
+        encoder = self.encoder[0]
+        numbers, lines = encoder.factors(events.number)
+        weight = self.time.weight.view(-1, self.patch, encoder.width)
+        weight = weight if lines is None else weight @ lines
+        return (numbers * events.filled.unsqueeze(-1)).flatten(1), weight.flatten(1)
 
     def _occurrence(self, events: Sequences) -> Tensor:
         most = int(torch.maximum(events.own.max(), events.other.max()))

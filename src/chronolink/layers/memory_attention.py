@@ -10,8 +10,6 @@ from ..history import History, Neighbours
 from ..time_encoder import TimeEncoder
 from .temporal_attention import TemporalAttention
 
-Channel = tuple[Tensor, Tensor | None]  # numbers [..., .], and the basis whose product with them is meant
-
 
 class MemoryAttention(nn.Module):
     """W_1 ReLU(W_0 [attention(h_i, {h_j, e_j, phi(t - t_j)}), h^0_i] + b_0) + b_1, all h of one width.
@@ -47,17 +45,10 @@ class MemoryAttention(nn.Module):
         key: Tensor,
     ) -> Tensor:
         """own, first [nodes, width] and others [nodes, k, width]; `key` [nodes] decides the dropout."""
-        channels: list[Channel] = [(others, None), (history.edge_features[past.event], None), encoded(encoder, past)]
+        time = encoder.factors(encoder.measure(past))
+        channels = [(others, None), (history.edge_features[past.event], None), time]
         present = [channel for channel in channels if channel[0].shape[-1]]
         asked = torch.cat([own, encoder.now().expand(len(own), -1)], dim=-1)
         attended = self.attention(asked, asked, present, past.valid, key)
         hidden = torch.relu(self.hidden(torch.cat([attended, first], dim=-1)))
         return self.out(hidden)  # type: ignore[no-any-return]
-
-
-def encoded(encoder: TimeEncoder, past: Neighbours) -> Channel:
-    """The encoded times; of an affine encoder (number, 1) and its lines."""
-    number, basis = encoder.measure(past), encoder.affine()
-    if basis is None:
-        return encoder.encode(number), None
-    return torch.stack([number, torch.ones_like(number)], dim=-1), basis

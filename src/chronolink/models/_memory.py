@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -12,15 +11,14 @@ from torch.nn import functional as F
 from ..errors import ChronolinkError, at_least_one
 from ..events import EventStream
 from ..history import History
-from ..layers.distinct import Distinct
 from ..layers.linear import FEWEST
 from ..layers.link_head import LinkHead
-from ..layers.memory_attention import encoded
 from ..layers.node_memory import Latest, NodeMemory, Waiting
 from ..layers.recurrence import Gated, Simple
-from ..model import GraphShape, LinkModel
+from ..model import GraphShape
 from ..query import LinkQuery
 from ..time_encoder import TimeEncoder
+from ._embedding import EmbeddingModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Recalled:
     place: Tensor  # [asked] int64
 
 
-class MemoryModel(LinkModel):
+class MemoryModel(EmbeddingModel):
     """A memory a node, which its events update, and an embedding from it.
 
         m_i = [s_i, s_j, e, phi(t - t_i)]        s_i <- cell(m_i, s_i)
@@ -66,14 +64,7 @@ class MemoryModel(LinkModel):
 
     def forward(self, query: LinkQuery, history: History) -> Tensor:
         self._check(history)
-        asked = Distinct.of(torch.cat([query.source, query.destination]), query.time.repeat(2))
-        embedding = self.embed(asked.node, asked.time, history)
-        source, destination = F.embedding(asked.place, embedding).chunk(2)
-        return self.head(source, destination)  # type: ignore[no-any-return]
-
-    @abstractmethod
-    def embed(self, node: Tensor, time: Tensor, history: History) -> Tensor:
-        """Embeddings of distinct (node, time), [nodes, width]."""
+        return super().forward(query, history)
 
     def observe(self, events: EventStream, history: History) -> None:
         self._check(history)
@@ -99,7 +90,7 @@ class MemoryModel(LinkModel):
         """cell(m_i, s_i) of nodes for which an event waits, [nodes, width]."""
         filled = torch.cat([node, node[:1].expand(max(0, FEWEST - len(node)))])
         waiting = self.memory.waiting(filled)
-        time, basis = encoded(self.time_encoder, waiting.past)
+        time, basis = self.time_encoder.factors(self.time_encoder.measure(waiting.past))
         edge = history.edge_features[waiting.event]
         message = torch.cat([waiting.own, self.partner(waiting, history), edge, time.squeeze(1)], dim=1)
         return self.cell.step(message, basis, waiting.own)[: len(node)]
@@ -117,11 +108,3 @@ class MemoryModel(LinkModel):
 def with_features(memory: Tensor, features: Tensor) -> Tensor:
     """s + x; features of less width than the memory count from its first entry on."""
     return memory + F.pad(features, (0, memory.shape[-1] - features.shape[-1])) if features.shape[-1] else memory
-
-
-def check_features(graph: GraphShape, width: int) -> None:
-    if graph.node_width > width:
-        raise ChronolinkError(
-            f"the {graph.node_width} node features do not fit a width of {width}; "
-            f"set the model's width to {graph.node_width} or more"
-        )

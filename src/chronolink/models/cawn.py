@@ -104,13 +104,10 @@ class Cawn(LinkModel):
 
     def _known(self, prefixes: Prefixes, history: History) -> tuple[Tensor, Tensor | None]:
         """Node features, edge features and time of each step; of an affine encoding, the number and one."""
-        number, affine = prefixes.number, self.time_encoder.affine()
+        number = prefixes.number
+        time, affine = self.time_encoder.factors(number)
         past = torch.arange(len(number), device=number.device) >= prefixes.sizes[0]
         features = history.node_features[prefixes.node], history.edge_features[prefixes.event] * past.unsqueeze(1)
-        if affine is None:
-            time = self.time_encoder.encode(number)
-        else:
-            time = torch.stack([number, torch.ones_like(number)], dim=1)
         return torch.cat([*(part.to(number.dtype) for part in features), time], dim=1), affine
 
 

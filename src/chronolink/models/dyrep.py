@@ -15,7 +15,7 @@ from ..layers.recurrence import Simple
 from ..model import GraphShape
 from ..sampling import SamplingName, sampling_named
 from ..time_encoder import TimeEncoder
-from ._memory import MemoryModel, check_features, with_features
+from ._memory import MemoryModel, with_features
 
 
 class Dyrep(MemoryModel):
@@ -48,7 +48,7 @@ class Dyrep(MemoryModel):
         sampling: SamplingName = "recent",
     ) -> None:
         at_least_one(heads=heads, neighbours=neighbours)
-        check_features(graph, width)
+        graph.check_width(width)
         super().__init__(graph, time_encoder, Simple, width)
         self.neighbours, self.sampling = neighbours, sampling_named(sampling)
         self.gather = MemoryAttention(graph.edge_width, time_encoder.width, width, heads, dropout)

@@ -10,18 +10,17 @@ from ..draws import fold
 from ..errors import at_least_one
 from ..events import EventStream
 from ..history import History
-from ..layers.distinct import Distinct
 from ..layers.event_channels import PADDED
 from ..layers.linear import FEWEST, linear
 from ..layers.link_head import LinkHead
 from ..layers.mixer import MixerLayer
 from ..layers.time_columns import time_columns
-from ..model import GraphShape, LinkModel
-from ..query import LinkQuery
+from ..model import GraphShape
 from ..time_encoder import TimeEncoder
+from ._embedding import EmbeddingModel
 
 
-class Graphmixer(LinkModel):
+class Graphmixer(EmbeddingModel):
     """GraphMixer (Cong et al. 2023, "Do we really need complicated model architectures for temporal networks?").
 
         H_j = W [e_j, phi(t - t_j)] + b in the slot of the j-th latest event, 0 in a slot without one
@@ -67,12 +66,6 @@ class Graphmixer(LinkModel):
 
     def prepare(self, events: EventStream, history: History) -> None:
         self.time_encoder.fit(history.before_both_ends(events, self.neighbours))
-
-    def forward(self, query: LinkQuery, history: History) -> Tensor:
-        asked = Distinct.of(torch.cat([query.source, query.destination]), query.time.repeat(2))
-        embedding = self.embed(asked.node, asked.time, history)
-        source, destination = F.embedding(asked.place, embedding).chunk(2)
-        return self.head(source, destination)  # type: ignore[no-any-return]
 
     def embed(self, node: Tensor, time: Tensor, history: History) -> Tensor:
         """h of distinct (node, time), [nodes, width]."""

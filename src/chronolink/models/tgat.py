@@ -14,13 +14,13 @@ from ..layers.distinct import Distinct
 from ..layers.linear import linear
 from ..layers.link_head import LinkHead
 from ..layers.temporal_attention import TemporalAttention
-from ..model import GraphShape, LinkModel
-from ..query import LinkQuery
+from ..model import GraphShape
 from ..sampling import SamplingName, sampling_named
 from ..time_encoder import TimeEncoder
+from ._embedding import EmbeddingModel
 
 
-class Tgat(LinkModel):
+class Tgat(EmbeddingModel):
     """Temporal graph attention (Xu et al. 2020, "Inductive representation learning on temporal graphs").
 
         h^0_i(t) = x_i
@@ -51,11 +51,7 @@ class Tgat(LinkModel):
     ) -> None:
         super().__init__()
         at_least_one(layers=layers, heads=heads, neighbours=neighbours, width=width)
-        if graph.node_width > width:
-            raise ChronolinkError(
-                f"the {graph.node_width} node features do not fit a width of {width}; "
-                f"set the model's width to {graph.node_width} or more"
-            )
+        graph.check_width(width)
         if (width + time_encoder.width) % heads:
             raise ChronolinkError(
                 f"width {width} + time width {time_encoder.width} cannot be shared by {heads} heads; change one of them"
@@ -72,12 +68,6 @@ class Tgat(LinkModel):
     def prepare(self, events: EventStream, history: History) -> None:
         self.time_encoder.fit(history.before_both_ends(events, self.neighbours, self.sampling))
 
-    def forward(self, query: LinkQuery, history: History) -> Tensor:
-        asked = Distinct.of(torch.cat([query.source, query.destination]), query.time.repeat(2))
-        embedding = self.embed(asked.node, asked.time, history)
-        source, destination = F.embedding(asked.place, embedding).chunk(2)
-        return self.head(source, destination)  # type: ignore[no-any-return]
-
     def embed(self, node: Tensor, time: Tensor, history: History) -> Tensor:
         """h^layers of distinct (node, time), [nodes, width]."""
         return self._embed(node, time, history, len(self.layers))
@@ -88,7 +78,11 @@ class Tgat(LinkModel):
             return features
         past = history.before(node, time, self.neighbours, self.sampling)
         own, others = self._below(node, time, past, history, layer - 1)
-        channels = [(others, None), (history.edge_features[past.event], None), self._time(past)]
+        channels = [
+            (others, None),
+            (history.edge_features[past.event], None),
+            self.time_encoder.factors(self.time_encoder.measure(past)),
+        ]
         key = fold(node, history.position(time), layer)
         present = [channel for channel in channels if channel[0].shape[-1]]
         return self.layers[layer - 1](own, features, self.time_encoder.now(), present, past.valid, key)  # type: ignore[no-any-return]
@@ -103,12 +97,6 @@ class Tgat(LinkModel):
         embedding = self._embed(asked.node, asked.time, history, layer)
         place = torch.zeros_like(past.node).masked_scatter_(past.valid, asked.place[len(node) :])
         return F.embedding(asked.place[: len(node)], embedding), F.embedding(place, embedding)
-
-    def _time(self, past: Neighbours) -> tuple[Tensor, Tensor | None]:
-        number, basis = self.time_encoder.measure(past), self.time_encoder.affine()
-        if basis is None:
-            return self.time_encoder.encode(number), None
-        return torch.stack([number, torch.ones_like(number)], dim=-1), basis
 
 
 class _Layer(nn.Module):

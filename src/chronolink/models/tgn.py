@@ -16,7 +16,7 @@ from ..layers.recurrence import Gated
 from ..model import GraphShape
 from ..sampling import SamplingName, sampling_named
 from ..time_encoder import TimeEncoder
-from ._memory import MemoryModel, check_features, with_features
+from ._memory import MemoryModel, with_features
 
 
 class Tgn(MemoryModel):
@@ -49,7 +49,7 @@ class Tgn(MemoryModel):
         sampling: SamplingName = "recent",
     ) -> None:
         at_least_one(layers=layers, heads=heads, neighbours=neighbours)
-        check_features(graph, width)
+        graph.check_width(width)
         super().__init__(graph, time_encoder, Gated, width)
         self.neighbours, self.sampling = neighbours, sampling_named(sampling)
         self.layers = nn.ModuleList(
