@@ -28,7 +28,7 @@ def publish(studies: Mapping[str, Study], scope: Scope, out: Path) -> Path:
 def _section(name: str, study: Study, scope: Scope, out: Path) -> Section:
     findings, folder = study.findings(scope, out), out / name
     folder.mkdir(parents=True, exist_ok=True)
-    jobs = study.jobs(scope)
+    reports = {job.name: (job, job.report(out)) for job in study.jobs(scope)}
     _write_tables(findings.tables, folder)
     return Section(
         name=name,
@@ -36,8 +36,8 @@ def _section(name: str, study: Study, scope: Scope, out: Path) -> Section:
         about=study.about,
         tables=findings.tables,
         figures=tuple(_write_figures(findings, folder)),
-        settings=[_flat(job, out) for job in jobs if job.report(out) is not None],
-        missing=_missing(jobs, out),
+        settings=[_flat(job, report) for job, report in reports.values() if report is not None],
+        missing=[_missing(job, out) for job, report in reports.values() if report is None],
     )
 
 
@@ -67,17 +67,15 @@ def _write_figures(findings: Findings, folder: Path) -> list[Path]:
     return written
 
 
-def _flat(job: Job, out: Path) -> dict[str, Any]:
+def _flat(job: Job, report: Mapping[str, Any]) -> dict[str, Any]:
     """A run's settings in one line, with what it found."""
     flat: dict[str, Any] = {"run": job.name}
     for key, value in job.settings.items():
         flat |= (
             {f"{key}.{inner}": kept for inner, kept in value.items()} if isinstance(value, Mapping) else {key: value}
         )
-    report = job.report(out)
-    return flat | ({"found": job.headline(report)} if report else {})
+    return {**flat, "found": job.headline(report)}
 
 
-def _missing(jobs: list[Job], out: Path) -> list[str]:
-    left = [job for job in jobs if job.report(out) is None]
-    return [f"{job.title}: {job.obstacle or job.error(out) or 'not run yet'}" for job in left]
+def _missing(job: Job, out: Path) -> str:
+    return f"{job.title}: {job.obstacle or job.error(out) or 'not run yet'}"

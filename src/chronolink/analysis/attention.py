@@ -32,7 +32,7 @@ RARE = 0.005  # share of the times at either end that is too thin for bins of it
 
 
 @runtime_checkable
-class SequenceModel(Protocol):
+class EventTransformer(Protocol):
     """A model whose layers attend over the events of the asked nodes: the DyGFormer family."""
 
     length: int
@@ -79,7 +79,7 @@ def attention_scores(
     """
     query = LinkQuery.of(asked) if isinstance(asked, EventStream) else asked
     at_least_one(events=len(query), most=most)
-    if not isinstance(model, SequenceModel):
+    if not isinstance(model, EventTransformer):
         raise ChronolinkError(f"{type(model).__name__} attends to no sequence of events; take one of the dygformers")
     if not -len(model.layers) <= layer < len(model.layers):
         raise ChronolinkError(f"there is no layer {layer}; the model has {len(model.layers)}, counted from 0")
@@ -91,7 +91,7 @@ def attention_scores(
     return AttentionScores(*map(np.concatenate, columns))
 
 
-def _read(model: SequenceModel, layers: Sequence[nn.Module], query: LinkQuery, history: History) -> AttentionScores:
+def _read(model: EventTransformer, layers: Sequence[nn.Module], query: LinkQuery, history: History) -> AttentionScores:
     count, latest = 2 * len(query), layers[-1]
     sequences = Sequences.of(query, history, model.time_encoder, model.length, model.patch)
     given = model.rows(sequences, history, count)
@@ -115,7 +115,7 @@ def _pairs(weights: Tensor, elapsed: Tensor, sequence: Tensor, visible: Tensor, 
     )
 
 
-def _elapsed(model: SequenceModel, query: LinkQuery, history: History) -> Tensor:
+def _elapsed(model: EventTransformer, query: LinkQuery, history: History) -> Tensor:
     """[patches] float64: the mean over a patch's events."""
     unscaled = Plain().double().to(query.time.device)  # as long as it is not fitted
     sequences = Sequences.of(query, history, unscaled, model.length, model.patch)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def _parser(tidied: Sequence[str]) -> ArgumentParser:
 
 def _start(settings: Namespace) -> tuple[Report, Path]:
     graph = load_data(settings)
-    training = _training(settings)
+    training = Training.of(settings.as_dict())
     model = build_from(settings.as_dict(), graph)
     name, encoder = settings.model.name, settings.time_encoder
     shown = f"-{encoder.name}" if "time_encoder" in inspect.signature(type(model)).parameters else ""
@@ -63,11 +62,7 @@ def _resume(out: Path) -> tuple[Report, Path]:
         console.print(f"{out} is finished already", highlight=False)
         return Report.read(folder.report), out
     model, graph, split = folder.open()
-    return fit(model, graph, _training(settings), out=out, split=split, watch=watcher(), resume=True), out
-
-
-def _training(settings: Namespace | dict[str, Any]) -> Training:
-    return Training(**{field.name: settings[field.name] for field in fields(Training)})
+    return fit(model, graph, Training.of(settings), out=out, split=split, watch=watcher(), resume=True), out
 
 
 def _epoch(report: Report) -> Any:

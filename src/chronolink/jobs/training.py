@@ -48,7 +48,7 @@ class TrainingJob(Job):
 
     @property
     def training(self) -> Training:
-        return Training(**{name: self.settings[name] for name in Training.__dataclass_fields__})
+        return Training.of(self.settings)
 
     def headline(self, report: Mapping[str, Any]) -> str:
         chosen = report["selected"].items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from ..table import Cell, Row, Table, ranked
 from ..training.options import Training
 
 CRITERIA = ("random", "historical")
+Measure = Callable[[Mapping[str, Any]], float]
 FAMILY = ("tgat", "dygformer", "dygformer-separate", "dygdecoder")
 
 
@@ -28,20 +29,33 @@ class Grid(Study):
     criterion: ClassVar[str] = "random"
     published: ClassVar[str]  # the paper's table
     head: ClassVar[str] = "time encoder"
+    unit: ClassVar[str] = "AP in %"
 
     def jobs(self, scope: Scope) -> list[Job]:
         cells = [(data, *row) for data in scope.of_data(self.data) for row in self._rows(scope)]
-        return [self._job(*cell, seed, scope.epochs) for cell in cells for seed in scope.of_seeds()]
+        return [self._job(*cell, seed, scope.epochs) for cell in cells for seed in self._seeds(scope)]
 
     def findings(self, scope: Scope, out: Path) -> Findings:
+        name = type(self).__module__.rpartition(".")[2].replace("_", "-")
+        return Findings((ranked(self._table(name, self.title, scope, out, self.published, self.measure, self.unit)),))
+
+    def measure(self, report: Mapping[str, Any]) -> float:
+        """The number of one run that the table averages."""
+        return ap(report, self.criterion)
+
+    def _table(
+        self, name: str, title: str, scope: Scope, out: Path, paper: str, measure: Measure, unit: str, wins: bool = True
+    ) -> Table:
         columns = scope.of_data(self.data)
         rows = tuple(
-            Row((model, row), tuple(self._cell(data, model, row, scope, out) for data in columns))
+            Row((model, row), tuple(self._cell(data, model, row, scope, out, paper, measure) for data in columns))
             for model, row in self._rows(scope)
         )
-        name = type(self).__module__.rpartition(".")[2].replace("_", "-")
         shown = tuple(Path(data).stem for data in columns)
-        return Findings((ranked(Table(name, self.title, ("model", self.head), shown, rows)),))
+        return Table(name, title, ("model", self.head), shown, rows, unit=unit, wins=wins)
+
+    def _seeds(self, scope: Scope) -> tuple[int, ...]:
+        return scope.of_seeds()
 
     def _rows(self, scope: Scope) -> list[tuple[str, str]]:
         encoders = scope.of_time_encoders(list(self.rows.values()))
@@ -51,10 +65,10 @@ class Grid(Study):
     def _job(self, data: str, model: str, row: str, seed: int, epochs: int | None) -> Job:
         return paper_job(data, model, self.rows[row], self.criterion, seed, epochs)
 
-    def _cell(self, data: str, model: str, row: str, scope: Scope, out: Path) -> Cell:
-        reports = [self._job(data, model, row, seed, scope.epochs).report(out) for seed in scope.of_seeds()]
-        found = [ap(report, self.criterion) for report in reports if report is not None]
-        return Cell.of(found, published(self.published, model, row, data))
+    def _cell(self, data: str, model: str, row: str, scope: Scope, out: Path, paper: str, measure: Measure) -> Cell:
+        reports = [self._job(data, model, row, seed, scope.epochs).report(out) for seed in self._seeds(scope)]
+        found = [measure(report) for report in reports if report is not None]
+        return Cell.of(found, published(paper, model, row, data))
 
 
 def paper_job(

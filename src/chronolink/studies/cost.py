@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..job import Job
 from ..jobs.training import TrainingJob
-from ..paper import DATA, published
-from ..study import Findings, Scope, Study
-from ..table import Cell, Row, Table, ranked
+from ..study import Findings, Scope
+from ..table import ranked
 from ..training.options import Training
-from ._grid import FAMILY, settings_for
+from ._grid import Grid, settings_for
 
-ENCODERS = ("cosine", "linear")
 EPOCHS = 2  # the first one warms up
 
 
-class Cost(Study):
+class Cost(Grid):
     """What a time encoder costs in training."""
 
     title = "Training time and memory"
@@ -27,42 +25,26 @@ class Cost(Study):
         "figures are of its GPU."
     )
     alone = True
-
-    def jobs(self, scope: Scope) -> list[Job]:
-        cells = [(data, *row) for data in scope.of_data(DATA) for row in _rows(scope)]
-        return [_job(*cell, seed) for cell in cells for seed in scope.of_seeds()[:1]]
+    rows = {"cosine": "cosine", "linear": "linear"}  # noqa: RUF012
 
     def findings(self, scope: Scope, out: Path) -> Findings:
-        seconds = _table("seconds", "Seconds an epoch", "training_seconds_per_epoch_on_paper_gpu", _seconds, scope, out)
-        memory = _table("memory", "Peak memory", "peak_gpu_memory_gb", _gigabytes, scope, out)
-        return Findings((seconds, memory))
+        asked = (
+            ("cost-seconds", "Seconds an epoch", "training_seconds_per_epoch_on_paper_gpu", _seconds, "seconds"),
+            ("cost-memory", "Peak memory", "peak_gpu_memory_gb", _gigabytes, "GB"),
+        )
+        tables = (
+            self._table(name, title, scope, out, paper, measure, unit, wins=False)
+            for name, title, paper, measure, unit in asked
+        )
+        return Findings(tuple(ranked(table, least=True) for table in tables))
 
+    def _seeds(self, scope: Scope) -> tuple[int, ...]:
+        return scope.of_seeds()[:1]
 
-def _rows(scope: Scope) -> list[tuple[str, str]]:
-    encoders = scope.of_time_encoders(ENCODERS)
-    return [(model, encoder) for model in scope.of_models(FAMILY) for encoder in encoders]
-
-
-def _job(data: str, model: str, encoder: str, seed: int) -> Job:
-    options = settings_for(data, model, encoder, "random")
-    training = Training(seed=seed, epochs=EPOCHS, min_epochs=0)
-    return TrainingJob.of(data, model, {"name": encoder}, options, training)
-
-
-def _table(
-    name: str, title: str, paper: str, measure: Callable[[Mapping[str, Any]], float], scope: Scope, out: Path
-) -> Table:
-    columns = scope.of_data(DATA)
-
-    def cell(data: str, model: str, encoder: str) -> Cell:
-        reports = [_job(data, model, encoder, seed).report(out) for seed in scope.of_seeds()[:1]]
-        found = [measure(report) for report in reports if report is not None]
-        return Cell.of(found, published(paper, model, encoder, data))
-
-    rows = tuple(Row(row, tuple(cell(data, *row) for data in columns)) for row in _rows(scope))
-    unit = "seconds" if name == "seconds" else "GB"
-    table = Table(f"cost-{name}", title, ("model", "time encoder"), columns, rows, unit=unit, wins=False)
-    return ranked(table, least=True)
+    def _job(self, data: str, model: str, row: str, seed: int, epochs: int | None) -> Job:  # noqa: ARG002
+        encoder = self.rows[row]
+        training = Training(seed=seed, epochs=EPOCHS, min_epochs=0)
+        return TrainingJob.of(data, model, {"name": encoder}, settings_for(data, model, encoder, "random"), training)
 
 
 def _seconds(report: Mapping[str, Any]) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Literal, cast, get_args, get_type_hints
+from typing import Any, Literal, cast, get_args, get_type_hints
 
 from ..errors import ChronolinkError, unknown
 from ..negatives import BLOCK, NegativesName
@@ -56,6 +57,11 @@ class Training:
         for criterion in self.criteria:
             if criterion not in get_args(NegativesName):
                 raise unknown("kind of negatives", criterion, get_args(NegativesName))
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Training:
+        """Its options among all settings of a run."""
+        return cls(**{field.name: settings[field.name] for field in fields(cls) if field.name in settings})
 
     @property
     def criteria(self) -> list[NegativesName]:

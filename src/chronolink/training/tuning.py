@@ -83,7 +83,7 @@ class Tuning:
         prune_after: int = 2,
     ) -> None:
         self.graph, self.split, self.settings, self.space = graph, Split.of(graph), settings, space
-        self.training = training_of(settings)
+        self.training = Training.of(settings)
         self.points = points(space, trials, self.training.seed)
         for point in self.points:
             self._check(point)
@@ -118,7 +118,7 @@ class Tuning:
             raise ChronolinkError(f"no trial was finished{': ' * bool(errors)}{''.join(errors[-1:])}")
         settings = at(self.settings, finished[0].point)
         model = build_from(settings, self.graph)
-        return {**(self.graph.origin or {"data": self.graph.name}), **model.settings, **asdict(training_of(settings))}
+        return {**(self.graph.origin or {"data": self.graph.name}), **model.settings, **asdict(Training.of(settings))}
 
     def write(self) -> None:
         trials, options = self.trials(), list(self.space)
@@ -142,7 +142,7 @@ class Tuning:
 
     def _at(self, point: Point) -> tuple[LinkModel, Training]:
         settings = at(self.settings, point)
-        training = training_of(settings)
+        training = Training.of(settings)
         return build_from(settings, self.graph), replace(training, select_by=training.criteria[0])
 
     def _same_as_before(self) -> None:
@@ -230,10 +230,6 @@ class _Pruning(Watch):
         self.trial.report(record["validation"][self.criterion]["ap"], record["epoch"])
         if self.trial.should_prune():
             raise optuna.TrialPruned
-
-
-def training_of(settings: Mapping[str, Any]) -> Training:
-    return Training(**{field.name: settings[field.name] for field in fields(Training) if field.name in settings})
 
 
 def _trial(frozen: FrozenTrial) -> Trial:
