@@ -7,6 +7,7 @@ import torch
 from chronolink.events import EventStream, TemporalGraph
 from chronolink.history import History
 from chronolink.model import LinkModel
+from chronolink.query import LinkQuery
 
 
 def random_graph(
@@ -42,3 +43,13 @@ def unsettled(model: LinkModel, graph: TemporalGraph) -> LinkModel:
         for parameter in model.parameters():
             parameter += 0.1 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
     return model
+
+
+def questions(graph: TemporalGraph, count: int = 12) -> LinkQuery:
+    """Early, late and repeated ones, nodes without a past, and a self-loop."""
+    generator = torch.Generator().manual_seed(1)
+    ends = torch.randint(graph.num_nodes, (2, count), generator=generator)
+    time = graph.events.time[torch.randint(len(graph.events), (count,), generator=generator)]
+    time[0], time[1] = graph.events.time[0] - 1, graph.events.time[60]
+    ends[1, 2] = ends[0, 2]
+    return LinkQuery(ends[0], ends[1], time) + LinkQuery(ends[0], ends[1].flip(0), time)

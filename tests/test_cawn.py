@@ -8,7 +8,6 @@ from chronolink.catalogue import members
 from chronolink.events import EventStream, TemporalGraph
 from chronolink.history import History
 from chronolink.layers.anonymity import Identities
-from chronolink.layers.dropout import reseed
 from chronolink.layers.numbering import numbered
 from chronolink.layers.prefixes import Prefixes
 from chronolink.layers.walk_attention import Slots, WalkAttention
@@ -16,7 +15,7 @@ from chronolink.layers.walks import draw_walks
 from chronolink.models.cawn import Cawn
 from chronolink.query import LinkQuery
 from chronolink.sampling import SamplingName, sampling_named
-from tests.agreement import agree
+from tests.agreement import agree, dropout_belongs_to_questions
 from tests.streams import random_graph, unsettled
 from tests.twins import cawn as slow
 from tests.twins.padded_cawn import PaddedCawn
@@ -237,26 +236,10 @@ def test_names_do_not_matter() -> None:
     torch.testing.assert_close(model(query, History(graph)), model(asked, History(renamed)))
 
 
-def test_dropout_acts_in_training_and_repeats_with_its_seed() -> None:
+def test_dropout_belongs_to_questions_and_to_the_seed() -> None:
     graph = random_graph(dtype=torch.float64)
-    history, query = History(graph), questions(graph)
-    model = cawn(graph, dropout=0.3).train()
-    scores = []
-    for counter in (1, 1, 2):
-        reseed(model, counter)
-        scores.append(model(query, history))
-    assert torch.equal(scores[0], scores[1])
-    assert not torch.allclose(scores[0], scores[2])
-
-
-def test_a_training_step_does_not_depend_on_how_questions_are_shared_out() -> None:
-    graph = random_graph(dtype=torch.float64)
-    history, query = History(graph), questions(graph)
-    model = cawn(graph, dropout=0.3).train()
-    reseed(model, 5)
-    together = model(query, history)
-    apart = torch.cat([model(query[0::2], history), model(query[1::2], history)])
-    torch.testing.assert_close(together, torch.stack([apart[: len(apart) // 2], apart[len(apart) // 2 :]], 1).flatten())
+    model = cawn(graph, dropout=0.3)
+    dropout_belongs_to_questions(model, questions(graph), History(graph))
 
 
 def test_what_cannot_be_is_refused_in_one_sentence() -> None:

@@ -9,11 +9,10 @@ from chronolink import ChronolinkError, build
 from chronolink.catalogue import members
 from chronolink.events import EventStream, TemporalGraph
 from chronolink.history import History
-from chronolink.layers.dropout import reseed
 from chronolink.layers.sequences import Sequences
 from chronolink.models._first_hop import FirstHop
 from chronolink.query import LinkQuery
-from tests.agreement import agree
+from tests.agreement import agree, dropout_belongs_to_questions
 from tests.streams import random_graph, unsettled
 from tests.twins import dygformer as twin
 from tests.twins.padded_dygformer import PaddedFirstHop
@@ -103,15 +102,9 @@ def test_the_longest_history_of_a_batch_changes_no_other_score(model: str) -> No
 
 
 @pytest.mark.parametrize("model", FAMILY)
-def test_a_training_step_does_not_depend_on_how_questions_are_shared_out(model: str) -> None:
+def test_dropout_belongs_to_questions_and_to_the_seed(model: str) -> None:
     graph = random_graph(dtype=torch.float64)
-    history, query = History(graph), questions(graph)
-    built = first_hop(model, graph, dropout=0.4).train()
-    reseed(built, 5)
-    together = built(query, history)
-    torch.testing.assert_close(together[::2], built(query[::2], history), rtol=0, atol=1e-10)
-    reseed(built, 6)
-    assert not torch.allclose(together, built(query, history))
+    dropout_belongs_to_questions(first_hop(model, graph, dropout=0.4), questions(graph), History(graph))
 
 
 @pytest.mark.parametrize("model", FAMILY)

@@ -11,14 +11,13 @@ from chronolink import ChronolinkError, build
 from chronolink.catalogue import members
 from chronolink.events import TemporalGraph
 from chronolink.history import History
-from chronolink.layers.dropout import reseed
 from chronolink.model import GraphShape
 from chronolink.models.graphmixer import Graphmixer
 from chronolink.query import LinkQuery
 from chronolink.time_encoders.fixed_cosine import FixedCosine
 from chronolink.time_encoders.linear import Linear
-from tests.agreement import agree
-from tests.streams import random_graph, unsettled
+from tests.agreement import agree, dropout_belongs_to_questions
+from tests.streams import questions, random_graph, unsettled
 from tests.twins import graphmixer as twin
 
 
@@ -29,16 +28,6 @@ def graphmixer(graph: TemporalGraph, time_encoder: str = "linear", **options: ob
     return model
 
 
-def questions(graph: TemporalGraph, count: int = 10) -> LinkQuery:
-    """Early, late and repeated ones, nodes without a past, and a self-loop."""
-    generator = torch.Generator().manual_seed(1)
-    ends = torch.randint(graph.num_nodes, (2, count), generator=generator)
-    time = graph.events.time[torch.randint(len(graph.events), (count,), generator=generator)]
-    time[0], time[1] = graph.events.time[0] - 1, graph.events.time[60]
-    ends[1, 2] = ends[0, 2]
-    return LinkQuery(ends[0], ends[1], time) + LinkQuery(ends[0], ends[1].flip(0), time)
-
-
 def agrees(model: Graphmixer, query: LinkQuery, history: History) -> None:
     agree(model, model(query, history), twin.scores(model, query, history))
 
@@ -47,13 +36,13 @@ def agrees(model: Graphmixer, query: LinkQuery, history: History) -> None:
 @pytest.mark.parametrize(("node_width", "edge_width"), [(0, 0), (3, 2)])
 def test_values_and_gradients_equal_the_paper(time_encoder: str, node_width: int, edge_width: int) -> None:
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
-    agrees(graphmixer(graph, time_encoder), questions(graph), History(graph))
+    agrees(graphmixer(graph, time_encoder), questions(graph, 10), History(graph))
 
 
 @pytest.mark.parametrize(("node_width", "edge_width"), [(3, 0), (0, 2)])
 def test_either_kind_of_features_alone_equals_the_paper(node_width: int, edge_width: int) -> None:
     graph = random_graph(node_width=node_width, edge_width=edge_width, dtype=torch.float64)
-    agrees(graphmixer(graph, "cosine"), questions(graph), History(graph))
+    agrees(graphmixer(graph, "cosine"), questions(graph, 10), History(graph))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +69,7 @@ def test_the_last_layer_gives_the_mean_over_its_slots(dropout: float) -> None:
 @pytest.mark.parametrize("time_encoder", ["linear", "fixed_cosine"])
 def test_the_padded_twin_of_the_benchmark_computes_the_same(time_encoder: str) -> None:
     graph = random_graph(node_width=3, edge_width=2, dtype=torch.float64)
-    history, query, model = History(graph), questions(graph), graphmixer(graph, time_encoder)
+    history, query, model = History(graph), questions(graph, 10), graphmixer(graph, time_encoder)
     torch.testing.assert_close(model(query, history), twin.PaddedGraphmixer(model, history)(query), rtol=0, atol=1e-10)
 
 
@@ -102,16 +91,10 @@ def test_the_latest_event_stands_in_the_last_slot() -> None:
     torch.testing.assert_close(few, many[-6:])
 
 
-def test_a_training_step_does_not_depend_on_how_questions_are_shared_out() -> None:
+def test_dropout_belongs_to_questions_and_to_the_seed() -> None:
     graph = random_graph(node_width=2, dtype=torch.float64)
-    history, query = History(graph), questions(graph)
-    model = graphmixer(graph, dropout=0.4).train()
-    reseed(model, 5)
-    together = model(query, history)
-    torch.testing.assert_close(together[::2], model(query[::2], history), rtol=0, atol=1e-10)
-    assert torch.equal(together, model(query, history))
-    reseed(model, 6)
-    assert not torch.allclose(together, model(query, history))
+    model = graphmixer(graph, dropout=0.4)
+    dropout_belongs_to_questions(model, questions(graph, 10), History(graph))
 
 
 @pytest.mark.parametrize("node_width", [0, 3])
@@ -147,4 +130,4 @@ def test_an_affine_encoder_that_keeps_its_weights_equals_the_paper() -> None:
 
     graph = random_graph(edge_width=2, dtype=torch.float64)
     model = unsettled(Graphmixer(GraphShape.of(graph), Kept(6), neighbours=6, width=8, dropout=0.0), graph)
-    agrees(model, questions(graph), History(graph))
+    agrees(model, questions(graph, 10), History(graph))

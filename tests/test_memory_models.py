@@ -9,12 +9,11 @@ from chronolink import ChronolinkError, build
 from chronolink.catalogue import members
 from chronolink.events import EventStream, TemporalGraph
 from chronolink.history import History
-from chronolink.layers.dropout import reseed
 from chronolink.layers.node_memory import Latest
 from chronolink.models._memory import MemoryModel
 from chronolink.models.tgn import Tgn
 from chronolink.query import LinkQuery
-from tests.agreement import agree
+from tests.agreement import agree, dropout_belongs_to_questions
 from tests.streams import random_graph, unsettled
 from tests.twins.memory import OneByOne
 from tests.twins.padded_tgn import PaddedTgn
@@ -162,29 +161,11 @@ def test_the_memory_decides_the_answer_and_learns_from_what_waits_alone(name: st
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_dropout_acts_in_training_and_repeats_with_its_seed(name: str) -> None:
+def test_dropout_belongs_to_questions_and_to_the_seed(name: str) -> None:
     graph = random_graph(dtype=torch.float64)
-    history, query = History(graph), questions(graph)
-    model = made(name, graph, dropout=0.3).train()
+    model = made(name, graph, dropout=0.3)
     observed(model, graph)
-    scores = []
-    for counter in (1, 1, 2):
-        reseed(model, counter)
-        scores.append(model(query, history))
-    assert torch.equal(scores[0], scores[1])
-    assert not torch.allclose(scores[0], scores[2])
-
-
-@pytest.mark.parametrize("name", FAMILY)
-def test_a_training_step_does_not_depend_on_how_questions_are_shared_out(name: str) -> None:
-    graph = random_graph(dtype=torch.float64)
-    history, query = History(graph), questions(graph)
-    model = made(name, graph, dropout=0.3).train()
-    observed(model, graph)
-    reseed(model, 5)
-    together = model(query, history)
-    apart = torch.stack([model(query[0::2], history), model(query[1::2], history)], 1).flatten()
-    torch.testing.assert_close(together, apart)
+    dropout_belongs_to_questions(model, questions(graph), History(graph))
 
 
 @pytest.mark.parametrize("name", FAMILY)

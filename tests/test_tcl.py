@@ -9,13 +9,12 @@ from chronolink import ChronolinkError, build
 from chronolink.catalogue import members
 from chronolink.events import TemporalGraph
 from chronolink.history import History
-from chronolink.layers.dropout import reseed
 from chronolink.model import GraphShape
 from chronolink.models.tcl import Tcl
 from chronolink.query import LinkQuery
 from chronolink.time_encoders.linear import Linear
-from tests.agreement import agree
-from tests.streams import random_graph, unsettled
+from tests.agreement import agree, dropout_belongs_to_questions
+from tests.streams import questions, random_graph, unsettled
 from tests.twins import tcl as twin
 
 
@@ -24,16 +23,6 @@ def tcl(graph: TemporalGraph, time_encoder: str = "linear", **options: object) -
     model = unsettled(build("tcl", graph, time_encoder={"name": time_encoder, "width": 6}, **options), graph)
     assert isinstance(model, Tcl)
     return model
-
-
-def questions(graph: TemporalGraph, count: int = 12) -> LinkQuery:
-    """Early, late and repeated ones, nodes without a past, and a self-loop."""
-    generator = torch.Generator().manual_seed(1)
-    ends = torch.randint(graph.num_nodes, (2, count), generator=generator)
-    time = graph.events.time[torch.randint(len(graph.events), (count,), generator=generator)]
-    time[0], time[1] = graph.events.time[0] - 1, graph.events.time[60]
-    ends[1, 2] = ends[0, 2]
-    return LinkQuery(ends[0], ends[1], time) + LinkQuery(ends[0], ends[1].flip(0), time)
 
 
 def agrees(model: Tcl, query: LinkQuery, history: History) -> None:
@@ -101,17 +90,11 @@ def test_the_last_row_of_a_layer_can_be_had_alone() -> None:
     torch.testing.assert_close(layer.last(rows, given.packing, given.key, last), whole[:20], rtol=0, atol=1e-12)
 
 
-def test_a_training_step_does_not_depend_on_how_questions_are_shared_out() -> None:
+def test_dropout_belongs_to_questions_and_to_the_seed() -> None:
     graph = random_graph(node_width=2, dtype=torch.float64)
-    history, query = History(graph), questions(graph)
-    model = tcl(graph, dropout=0.4).train()
-    reseed(model, 5)
-    together = model(query, history)
-    torch.testing.assert_close(together[::2], model(query[::2], history), rtol=0, atol=1e-10)
-    assert torch.equal(together, model(query, history))
-    together.sum().backward()
-    reseed(model, 6)
-    assert not torch.allclose(together, model(query, history))
+    model = tcl(graph, dropout=0.4)
+    dropout_belongs_to_questions(model, questions(graph), History(graph))
+    model(questions(graph), History(graph)).sum().backward()
 
 
 def test_attention_can_be_read_by_a_hook() -> None:
