@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import os
 import sys
@@ -9,6 +10,7 @@ from argparse import ArgumentError
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
+from importlib.resources import files
 
 from rich.console import Console
 
@@ -59,9 +61,14 @@ def _dispatch(arguments: list[str]) -> int:
 def _overview() -> str:
     lines = ["usage: chronolink COMMAND ...", "", "Learn from a stream of events which links come next.", ""]
     for name in members("commands"):
-        summary = (import_module(f"chronolink.commands.{name}").__doc__ or "").splitlines()[0]
-        lines.append(f"  {name:<10} {summary}")
+        lines.append(f"  {name:<10} {_summary(name)}")
     return "\n".join([*lines, "", "`chronolink COMMAND --help` lists the options of a command."])
+
+
+def _summary(command: str) -> str:
+    """The first line of a command's docstring, read without what the command needs to run."""
+    text = (files("chronolink.commands") / f"{command}.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
 
 def _complain(sentence: str) -> None:
