@@ -45,15 +45,23 @@ class History:
     """
 
     def __init__(self, graph: TemporalGraph) -> None:
-        stream = graph.events if len(graph.events) else _NO_EVENTS
-        self.graph = graph
-        self.size = len(graph.events)
-        self.time = stream.time[: self.size]
-        self._columns = stream
+        self._graph = graph
+        self.size, self.version = len(graph.events), 0  # the version tells what is kept of a history when it grows
+        self._columns = graph.events if self.size else _NO_EVENTS
         self._filed = _file(graph.events)
-        self._both_ends = stream.source + stream.destination
-        nodes = torch.arange(graph.num_nodes + 1, device=stream.time.device)
+        self._both_ends = self._columns.source + self._columns.destination
+        self.num_nodes = graph.num_nodes
+        nodes = torch.arange(self.num_nodes + 1, device=self._filed.device)
         self._start = torch.searchsorted(self._filed[:-1], nodes * self.size)
+
+    @property
+    def graph(self) -> TemporalGraph:
+        return self._graph
+
+    @property
+    def time(self) -> Tensor:
+        """Of every event, oldest first."""
+        return self.graph.events.time
 
     @property
     def node_features(self) -> Tensor:
@@ -82,28 +90,38 @@ class History:
         """Up to k events of each node strictly before its time; `node` and `time` may have any one shape."""
         index, valid = sampling.choose(self, node, time, k)
         node, time, none = node.unsqueeze(-1), time.unsqueeze(-1), ~valid
-        position = (_read(self._filed, index) - node * self.size).masked_fill_(none, 0)
-        other = (_read(self._both_ends, position) - node).masked_fill_(none, 0)
-        when = _read(self._columns.time, position)
+        position = self.filed_at(index, node).masked_fill_(none, 0)
+        both_ends, event, when = self.events_at(position)
+        other = (both_ends - node).masked_fill_(none, 0)
         elapsed = (time - when).masked_fill_(none, 0.0)
-        return Neighbours(other, _read(self._columns.id, position), when, elapsed, valid)
+        return Neighbours(other, event, when, elapsed, valid)
 
     def before_both_ends(self, events: EventStream, k: int, sampling: Sampling = RECENT) -> Neighbours:
         """The past of every event's source, then of every event's destination, [2 * events, k]."""
         node = torch.cat([events.source, events.destination])
         return self.before(node, events.time.repeat(2), k, sampling)
 
+    def filed_at(self, index: Tensor, node: Tensor) -> Tensor:
+        """Where in the stream the filed events of these nodes stand."""
+        return read_rows(self._filed, index) - node * self.size
+
+    def events_at(self, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Of the events there: the sum of both ends, from which either end gives the other, the row and the time."""
+        columns = (self._both_ends, self._columns.id, self._columns.time)
+        both_ends, event, time = (read_rows(column, position) for column in columns)
+        return both_ends, event, time
+
     def filed(self) -> tuple[Tensor, Tensor]:
-        """The node and the time of every filed event, in the order that `span` counts in."""
-        nodes = torch.arange(self.graph.num_nodes, device=self._start.device)
+        """Of every filed event, as `span` counts them: its node's first one, and its time."""
+        nodes = torch.arange(self.num_nodes, device=self._start.device)
         node = torch.repeat_interleave(nodes, self._start.diff())
-        return node, self._columns.time[self._filed[:-1] - node * self.size]
+        return self._start[node], self._columns.time[self._filed[:-1] - node * self.size]
 
     @cached_property
     def _pairs(self) -> tuple[Tensor, Tensor]:
         """Distinct ordered pairs, and `pair * events + position` of every event, both sorted."""
         stream = self.graph.events
-        pairs, pair = torch.unique(stream.source * self.graph.num_nodes + stream.destination, return_inverse=True)
+        pairs, pair = torch.unique(stream.source * self.num_nodes + stream.destination, return_inverse=True)
         place = torch.arange(self.size, device=pair.device)
         return pairs, (pair * self.size + place).sort().values
 
@@ -113,7 +131,7 @@ class History:
         if self.size == 0:
             return never
         pairs, filed = self._pairs
-        wanted = source * self.graph.num_nodes + destination
+        wanted = source * self.num_nodes + destination
         pair = torch.searchsorted(pairs, wanted).clamp_(max=len(pairs) - 1)
         latest = torch.searchsorted(filed, pair * self.size + self.position(time)) - 1
         position = filed[latest.clamp(min=0)] - pair * self.size
@@ -135,7 +153,7 @@ def _file(stream: EventStream) -> Tensor:
     return filed
 
 
-def _read(column: Tensor, index: Tensor) -> Tensor:
+def read_rows(column: Tensor, index: Tensor) -> Tensor:
     """`column[index]`, three times as fast on a CPU."""
     return column.index_select(0, index.flatten()).view(index.shape)
 

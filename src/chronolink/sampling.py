@@ -78,30 +78,39 @@ class TimeIntervalAware(Uniform):
     def __init__(self, seed: int = 0, scale: float = 1e-6) -> None:
         super().__init__(seed)
         self.scale = scale
-        self._sums: WeakKeyDictionary[History, Tensor] = WeakKeyDictionary()
+        self._sums: WeakKeyDictionary[History, tuple[int, Tensor]] = WeakKeyDictionary()
 
     def pick(self, history: History, node: Tensor, start: Tensor, end: Tensor, share: Tensor) -> Tensor:  # noqa: ARG002
         if history.size == 0:
             return start.expand(share.shape)
-        if history not in self._sums:
-            self._sums[history] = summed_weights(history, self.scale)
-        sums = self._sums[history]
+        sums = self._sums_of(history)
         wanted = sums[(end - 1).clamp(min=0)] + share.log()
-        low, high = start.expand(wanted.shape).clone(), (end - 1).expand(wanted.shape).clone()
-        while bool((low < high).any()):
-            middle = (low + high) // 2
-            enough = sums[middle] >= wanted
-            high = torch.where(enough, middle, high)
-            low = torch.where(enough, low, torch.minimum(middle + 1, high))
-        return low
+        return bisect(sums, start.expand(wanted.shape), (end - 1).expand(wanted.shape), wanted)
+
+    def _sums_of(self, history: History) -> Tensor:
+        """Kept until the history grows."""
+        version, sums = self._sums.get(history, (-1, None))
+        if sums is None or version != history.version:
+            sums = summed_weights(history, self.scale)
+            self._sums[history] = (history.version, sums)
+        return sums
+
+
+def bisect(values: Tensor, low: Tensor, high: Tensor, wanted: Tensor) -> Tensor:
+    """The first index from `low` on with a value of at least the wanted one, `high` if there is none before it."""
+    while bool((low < high).any()):
+        middle = (low + high) // 2
+        enough = values[middle] >= wanted
+        high = torch.where(enough, middle, high)
+        low = torch.where(enough, low, torch.minimum(middle + 1, high))
+    return low
 
 
 def summed_weights(history: History, scale: float) -> Tensor:
     """L_j of every filed event, by doubling: after step s a sum covers the latest 2s events of its node."""
-    node, time = history.filed()
-    first = torch.searchsorted(node, node)
+    first, time = history.filed()
     sums, step = scale * (time - time[first]), 1
-    reach = torch.arange(len(node), device=node.device) - first
+    reach = torch.arange(len(first), device=first.device) - first
     while step <= int(reach.max()):
         earlier = torch.where(reach[step:] >= step, sums[:-step], -torch.inf)
         sums = torch.cat([sums[:step], torch.logaddexp(sums[step:], earlier)])

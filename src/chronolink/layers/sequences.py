@@ -52,7 +52,7 @@ class Sequences:
         filled = slot < size.unsqueeze(1)
         source = (slot + (length - size).unsqueeze(1)).clamp(max=length - 1)
         columns = {name: value.gather(1, source) for name, value in columns.items()}
-        columns["own"], columns["other"] = _counts(columns["node"], filled, history.graph.num_nodes)
+        columns["own"], columns["other"] = _counts(columns["node"], filled, history.num_nodes)
         columns["filled"], columns["past"] = filled, slot < (size - 1).unsqueeze(1)
         patches = slots // patch
         kept = filled[:, ::patch]

@@ -100,7 +100,7 @@ class MemoryModel(EmbeddingModel):
         return waiting.other
 
     def _check(self, history: History) -> None:
-        known, asked = len(self.memory.state), history.graph.num_nodes
+        known, asked = len(self.memory.state), history.num_nodes
         if known != asked:
             raise ChronolinkError(f"the memory holds {known} nodes, the graph {asked}; build the model for this graph")
 

@@ -81,7 +81,7 @@ class Cawn(LinkModel):
         asked = Distinct.of(node, time)
         drawn = draw_walks(history, asked.node, asked.time, self.neighbours, self.length, self.sampling)
         walks = taken(drawn, asked.place)
-        identities = Identities.of(node, walks, history.graph.num_nodes)
+        identities = Identities.of(node, walks, history.num_nodes)
         number, now = self.time_encoder.measure(walks), self.time_encoder.number(time.new_zeros(()))
         prefixes = Prefixes.of(asked.place, node, now, walks, number, identities)
         rows, end = self.encode(prefixes, self.identity(identities), history)

@@ -35,5 +35,5 @@ class Popularity(Window):
         """[questions] float64, from 0 to 1."""
         start, end = history.position(query.time - self.window), history.position(query.time)
         count = self.arrivals.count(history, query.destination, start, end).double()
-        average = (end - start).double() / history.graph.num_nodes
+        average = (end - start).double() / history.num_nodes
         return count / (count + average).clamp(min=torch.finfo(torch.float64).tiny)
