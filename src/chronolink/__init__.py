@@ -6,6 +6,8 @@ from .errors import ChronolinkError
 from .events import EventStream, TemporalGraph
 from .history import History
 from .model import GraphShape, LinkModel
+from .predictor import Predictor
+from .predictor import open_run as open
 from .query import LinkQuery
 from .read import read_events
 from .report import Report
@@ -22,6 +24,7 @@ __all__ = [
     "History",
     "LinkModel",
     "LinkQuery",
+    "Predictor",
     "Report",
     "RunFolder",
     "Split",
@@ -32,5 +35,6 @@ __all__ = [
     "datasets",
     "fit",
     "load",
+    "open",
     "read_events",
 ]

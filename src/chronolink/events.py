@@ -82,6 +82,7 @@ class TemporalGraph:
     labels: Tensor | None = None  # [rows] int64, the source's state at the event
     names: tuple[str, ...] | None = None  # of the nodes, as the user wrote them; None: the ids themselves
     name: str = "events"
+    dated: bool = False  # the times were dates, and are seconds since 1970
     origin: Mapping[str, Any] | None = None  # the arguments of `load` that bring it back
 
     @classmethod

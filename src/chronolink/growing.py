@@ -157,6 +157,16 @@ class GrowingHistory(History):
         last[known] = self.time[position[order[latest[known]]]]
         return last
 
+    def positions(self, node: Tensor, time: float) -> Tensor:
+        """Where in the stream all events of one node, [1], strictly before a time stand."""
+        start, end = self.span(node, torch.tensor([time], dtype=torch.float64))
+        return self.filed_at(torch.arange(int(start), int(end)), node)
+
+    def event(self, position: int) -> tuple[int, int, float]:
+        """Source, destination and time of one event."""
+        source, destination = (int(self._stream[name].rows[position]) for name in ("source", "destination"))
+        return source, destination, float(self.time[position])
+
     @contextmanager
     def without(self, position: int) -> Iterator[None]:
         """The past as if one event had not been filed."""

@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from .errors import ChronolinkError
 from .events import EventStream, TemporalGraph
 from .history import History
+from .layers.link_head import LinkHead
 from .query import LinkQuery
 
 
@@ -45,10 +46,14 @@ class LinkModel(nn.Module, ABC):
     from the training events. Both are kept in buffers, so that `state_dict` holds all that a model knows.
     """
 
+    remembers: ClassVar[bool] = False  # whether `observe` moves a memory: then only what lies ahead of it can be asked
     settings: Mapping[str, Any] = MappingProxyType({})  # how it was built, where it was built by name
 
     def prepare(self, events: EventStream, history: History) -> None:
         """Takes constants (the scale of time, a window) from the training events, once, before the first epoch."""
+
+    def welcome(self, num_nodes: int) -> None:
+        """Makes room for nodes up to this number, if the model keeps something a node."""
 
     def reset(self) -> None:
         """Forgets all that was observed."""
@@ -59,3 +64,19 @@ class LinkModel(nn.Module, ABC):
 
     def observe(self, events: EventStream, history: History) -> None:
         """Takes events of the history into the model's own memory, if it has one."""
+
+
+class PairModel(LinkModel):
+    """A model that embeds both ends of each asked pair; its head scores the two embeddings.
+
+    `embeddings` keeps the contract of `forward`: it changes nothing, and rests on the strict past alone.
+    """
+
+    head: LinkHead
+
+    def forward(self, query: LinkQuery, history: History) -> Tensor:
+        return self.head(*self.embeddings(query, history))  # type: ignore[no-any-return]
+
+    @abstractmethod
+    def embeddings(self, query: LinkQuery, history: History) -> tuple[Tensor, Tensor]:
+        """Of the sources and of the destinations, each [questions, width]."""

@@ -15,7 +15,7 @@ from .events import EventStream, TemporalGraph
 from .readers.features import chosen_columns, read_features, read_labels
 from .readers.nodes import Nodes, read_names
 from .readers.tables import Table, read_table
-from .readers.times import read_times
+from .readers.times import is_dated, read_times
 
 log = logging.getLogger("chronolink")
 
@@ -76,6 +76,7 @@ def read_events(
         labels=read_labels(table, label) if label else None,
         names=nodes.kept(),
         name=name or _name(events),
+        dated=is_dated(table, time),
     )
 
 

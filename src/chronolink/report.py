@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,11 @@ class Report:
     split: Mapping[str, Any]  # digest, sizes
     parameters: int
     epochs: list[dict[str, Any]]
-    selected: Mapping[str, Any]  # by criterion: epoch, validation AP, test
+    selected: Mapping[str, Any]  # by criterion: epoch, validation AP, test, calibration
     test: Mapping[str, Any]  # of the first criterion; test["random"]["ap"], test["unseen"]["random"]["ap"], ...
     cost: Mapping[str, Any]  # seconds an epoch, peak memory: these differ from run to run
+    # of the first criterion: temperature, note, reliability of the test by negatives; reports of old lack it
+    calibration: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
         write_json(path, asdict(self))

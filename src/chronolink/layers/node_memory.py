@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from ..events import EventStream
 from ..history import Neighbours
 
 NEVER = -torch.inf
+_TIMES = ("updated", "time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,25 @@ class NodeMemory(nn.Module):
             self.register_buffer(name, torch.zeros(nodes, width))
         for name in ("other", "event"):
             self.register_buffer(name, torch.zeros(nodes, dtype=torch.int64))
-        for name in ("updated", "time"):
+        for name in _TIMES:
             self.register_buffer(name, torch.full((nodes,), NEVER, dtype=torch.float64))
+
+    def make_room(self, nodes: int) -> None:
+        """For nodes up to this number, and where that is too few, for twice as many: nodes come one after another."""
+        known = len(self.state)
+        if nodes <= known:
+            return
+        for name, buffer in list(self.named_buffers()):
+            more = buffer.new_full((2 * nodes - known, *buffer.shape[1:]), NEVER if name in _TIMES else 0)
+            self.register_buffer(name, torch.cat([buffer, more]))
+
+    def _load_from_state_dict(self, state: dict[str, Tensor], prefix: str, *rest: Any) -> None:
+        """A memory that has met more nodes than this one is loaded whole."""
+        kept = len(state.get(f"{prefix}state", self.state))
+        if kept > len(self.state):
+            for name, buffer in list(self.named_buffers()):
+                self.register_buffer(name, buffer.new_zeros(kept, *buffer.shape[1:]))
+        super()._load_from_state_dict(state, prefix, *rest)
 
     def forget(self) -> None:
         for buffer in (self.state, self.other_state, self.other, self.event):

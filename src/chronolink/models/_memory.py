@@ -50,6 +50,8 @@ class MemoryModel(EmbeddingModel):
     (`partner`). Absent edge features are left out of the message.
     """
 
+    remembers = True
+
     def __init__(self, graph: GraphShape, time_encoder: TimeEncoder, cell: type[Gated | Simple], width: int) -> None:
         super().__init__()
         at_least_one(width=width)
@@ -59,12 +61,15 @@ class MemoryModel(EmbeddingModel):
         self.cell = cell(2 * width + graph.edge_width + time_encoder.width, width)
         self.head = LinkHead(width)
 
+    def welcome(self, num_nodes: int) -> None:
+        self.memory.make_room(num_nodes)
+
     def reset(self) -> None:
         self.memory.forget()
 
-    def forward(self, query: LinkQuery, history: History) -> Tensor:
+    def embeddings(self, query: LinkQuery, history: History) -> tuple[Tensor, Tensor]:
         self._check(history)
-        return super().forward(query, history)
+        return super().embeddings(query, history)
 
     def observe(self, events: EventStream, history: History) -> None:
         self._check(history)
@@ -101,7 +106,7 @@ class MemoryModel(EmbeddingModel):
 
     def _check(self, history: History) -> None:
         known, asked = len(self.memory.state), history.num_nodes
-        if known != asked:
+        if known < asked:
             raise ChronolinkError(f"the memory holds {known} nodes, the graph {asked}; build the model for this graph")
 
 

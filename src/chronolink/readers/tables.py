@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -51,7 +51,7 @@ class Table:
 
 
 def read_table(events: object, frame_name: str = "events") -> Table:
-    """The table of a path, a pandas or polars frame, or an Arrow table."""
+    """The table of a path, a pandas or polars frame, an Arrow table, or of columns by name."""
     if isinstance(events, str | Path):
         path = Path(events).expanduser()
         return _table(path.name, _guarded(path.name, lambda: _read_file(path)))
@@ -124,6 +124,8 @@ def _from_frame(frame: Any) -> pl.DataFrame:
         return frame.collect()
     if isinstance(frame, pl.DataFrame):
         return frame
+    if isinstance(frame, Mapping):
+        return pl.DataFrame(dict(frame))
     if type(frame).__module__.partition(".")[0] == "pandas":
         return pl.from_pandas(frame)
     if hasattr(frame, "__arrow_c_stream__"):

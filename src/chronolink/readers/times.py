@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
+from ..errors import ChronolinkError
 from ..events import EXACT
 from .tables import Table
 
@@ -27,6 +30,32 @@ def read_times(table: Table, name: str) -> pl.Series:
     table.forbid(numbers.is_null(), lambda line: f"{name} {str(column[line])!r} is {_neither(column, line)}")
     table.forbid(numbers.is_infinite(), lambda _: f"{name} is infinite; give the time of the event or drop the row")
     return numbers
+
+
+def is_dated(table: Table, name: str) -> bool:
+    """Whether a column of times holds dates; its first row tells."""
+    column = table.column(name)
+    if column.dtype == pl.String:
+        return bool(_dates(column[:1]).is_not_null().all())
+    return column.dtype.is_temporal()
+
+
+def moment(asked: str | float) -> float:
+    """One asked time: a number as it is, an ISO date as seconds since 1970."""
+    text = str(asked).strip()
+    date = _dates(pl.Series([text]))[0]
+    number = pl.Series([text]).cast(pl.Float64, strict=False)[0] if date is None else date
+    if number is None or not math.isfinite(number):
+        raise ChronolinkError(f"'{asked}' is no time; write it like 1082008561 or 2004-04-15 05:56:01")
+    return float(number)
+
+
+def shown(time: float, dated: bool) -> str:
+    """A time as people write it."""
+    if not dated:
+        return f"{time:.15g}"
+    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=time)
+    return date.isoformat(sep=" ").removesuffix("+00:00")
 
 
 def _missing(column: pl.Series) -> pl.Series:
