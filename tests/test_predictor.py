@@ -182,6 +182,22 @@ def test_a_saved_run_needs_neither_replay_nor_the_log(tmp_path: Path) -> None:
         predictor.observe(columns([NEW[-1]]))
 
 
+def test_events_without_features_and_with_numbers_for_names_and_times_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(
+        "source,destination,time\n" + "".join(f"{n % 5},{n % 7},{n}\n" for n in range(40))
+    )
+    graph = load(tmp_path / "log.csv")
+    fit(build("recency", graph), graph, Training(epochs=1), out=tmp_path / "run")
+    with chronolink.open(tmp_path / "run") as predictor:
+        predictor.observe({"source": [3, 11], "destination": [4, 3], "time": [40, 41.5]})
+    with chronolink.open(tmp_path / "run") as predictor:
+        assert predictor.past("11")[0].time == 41.5
+        predictor.save()
+    with chronolink.open(tmp_path / "run") as predictor:
+        assert [event.source for event in predictor.past("3")[-2:]] == ["3", "11"]
+        assert not predictor.dated
+
+
 def test_a_state_that_is_damaged_is_left_aside(run: Path) -> None:
     with chronolink.open(run) as predictor:
         predictor.observe(columns(NEW))

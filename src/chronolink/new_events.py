@@ -38,8 +38,7 @@ class NewEvents:
     @classmethod
     def from_bytes(cls, record: bytes, width: int) -> NewEvents:
         columns = json.loads(record)
-        features = torch.tensor(columns["edge_features"], dtype=torch.float32).view(-1, width)
-        features = features if width else torch.empty(len(columns["source"]), 0)
+        features = torch.tensor(columns["edge_features"], dtype=torch.float32).view(len(columns["source"]), width)
         time = torch.tensor(columns["time"], dtype=torch.float64)
         return cls(columns["source"], columns["destination"], time, features)
 

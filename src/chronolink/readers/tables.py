@@ -125,7 +125,7 @@ def _from_frame(frame: Any) -> pl.DataFrame:
     if isinstance(frame, pl.DataFrame):
         return frame
     if isinstance(frame, Mapping):
-        return pl.DataFrame(dict(frame))
+        return pl.DataFrame(dict(frame), strict=False)
     if type(frame).__module__.partition(".")[0] == "pandas":
         return pl.from_pandas(frame)
     if hasattr(frame, "__arrow_c_stream__"):
