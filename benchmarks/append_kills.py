@@ -112,6 +112,8 @@ def append_forever(run: Path, first: int, choice: float, writer: int) -> None:
 
 def tear(run: Path, draw: random.Random) -> int:
     """Leaves a piece of a record at the end."""
+    if not (run / "live" / "journal").exists():
+        return 0  # killed before the first append
     piece = (HEAD.pack(100, draw.getrandbits(32)) + draw.randbytes(100))[: draw.randint(1, 107)]
     with (run / "live" / "journal").open("ab") as file:
         file.write(piece)

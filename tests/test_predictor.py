@@ -279,11 +279,37 @@ def test_a_ranking_is_the_sorted_scores_of_all_candidates(run: Path, monkeypatch
         assert [row.probability for row in ranked] == found.probability.tolist()
         destinations = {event[1] for event in KNOWN if moment(event[2]) < at}
         assert set(names) == destinations - ({"ann"} if ("ann", "ann") not in {e[:2] for e in KNOWN} else set())
-        monkeypatch.setattr("chronolink.predictor.ASKED_AT_ONCE", 3)
+        monkeypatch.setattr("chronolink.candidates.ASKED_AT_ONCE", 3)
+        assert predictor.rank("ann", at, top=100) == ranked
+        monkeypatch.setattr("chronolink.candidates.KEPT", 3)
         assert predictor.rank("ann", at, top=100) == ranked
         assert predictor.rank("ann", at, top=2) == ranked[:2]
         chosen = predictor.rank("ann", at, candidates=["gil", "bob"])
         assert sorted(row.name for row in chosen) == ["bob", "gil"]
+
+
+@pytest.mark.parametrize("model", [*MODELS, "tgn"])
+def test_many_rankings_are_those_of_one_at_a_time(runs: dict[str, Path], model: str, tmp_path: Path) -> None:
+    predictor, run = chronolink.open(runs[model]), copied(runs[model], tmp_path)
+    together = {name: predictor.rank(name) for name in predictor.names.known}
+    for name, ranked in together.items():
+        names = [row.name for row in ranked]
+        assert predictor.score([name] * len(names), names).score == pytest.approx([r.score for r in ranked], abs=1e-5)
+    with chronolink.open(run) as other:
+        other.rank("bob")
+        other.observe(columns(NEW[:9]))
+        assert other.rank("bob") == chronolink.open(run).rank("bob") != together["bob"]
+
+
+def test_nodes_are_embedded_once_however_many_are_ranked(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    predictor, embedded = chronolink.open(run), []
+    embed = type(predictor.model).embed
+    monkeypatch.setattr(
+        type(predictor.model), "embed", lambda m, node, *rest: embedded.extend(node.tolist()) or embed(m, node, *rest)
+    )
+    for name in predictor.names.known:
+        predictor.rank(name)
+    assert len(embedded) == len(set(embedded)) == len(predictor.names)
 
 
 def test_a_ranking_tells_when_a_pair_last_met(run: Path) -> None:

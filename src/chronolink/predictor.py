@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .answers import Contribution, Explanation, PastEvent, Ranked, Scored
+from .candidates import Asking
 from .errors import ChronolinkError, at_least_one
 from .events import EventStream, TemporalGraph
 from .files import read_json
@@ -28,7 +29,6 @@ from .readers.times import shown
 from .report import Report
 from .run import RunFolder, build_from
 
-ASKED_AT_ONCE = 8192  # pairs; bounds memory however many candidates there are
 Candidates = Literal["all", "seen"] | Sequence[str]
 
 
@@ -63,6 +63,7 @@ class Predictor:
             self.folder.load_weights(self.model.eval())
             self.model.reset()
         self.history = GrowingHistory(graph)
+        self._asking = Asking(self.model, self.history)
         self.names = Names(graph.names or map(str, range(graph.num_nodes)))
         self._first_arrival = torch.full((graph.num_nodes,), torch.inf, dtype=torch.float64)
         self._arrive(graph.events)
@@ -122,7 +123,8 @@ class Predictor:
         at_least_one(top=top)
         time, source = self._asked(at), self.names.find([node])
         chosen = self._candidates(source, time, candidates)
-        scores = self._ask(source.expand(len(chosen)), chosen, torch.tensor(time, dtype=torch.float64))
+        self._check(torch.tensor([time], dtype=torch.float64))
+        scores = self._asking.among(source, chosen, time)
         best = torch.argsort(scores, descending=True, stable=True)[:top]
         found, likely = self._scored(scores[best]), chosen[best]
         met = self.history.last_meeting(source.expand(len(likely)), likely, torch.full((len(likely),), time).double())
@@ -221,18 +223,19 @@ class Predictor:
         return PastEvent(self.names.known[source], self.names.known[destination], time)
 
     def _ask(self, source: Tensor, destination: Tensor, time: Tensor) -> Tensor:
-        """Scores, a few thousand pairs at a time."""
         query = LinkQuery(source, destination, time.expand(len(source)))
+        self._check(query.time)
+        return self._asking.pairs(query)
+
+    def _check(self, time: Tensor) -> None:
+        """Refuses what is no time, and a time that a memory has gone past."""
         if not bool(time.isfinite().all()):
             raise ChronolinkError("an asked time is infinite or not a number; ask at a time")
-        if self.model.remembers and len(query) and float(query.time.min()) < self.last_time:
+        if self.model.remembers and len(time) and float(time.min()) < self.last_time:
             raise ChronolinkError(
-                f"{shown(float(query.time.min()), self.dated)} lies before the last event at "
+                f"{shown(float(time.min()), self.dated)} lies before the last event at "
                 f"{shown(self.last_time, self.dated)}; a model with a memory is asked about what comes next"
             )
-        pieces = [query[start : start + ASKED_AT_ONCE] for start in range(0, len(query), ASKED_AT_ONCE)]
-        with torch.no_grad():
-            return torch.cat([torch.empty(0), *(self.model(piece, self.history).float() for piece in pieces)])
 
     def _scored(self, scores: Tensor) -> Scored:
         double = scores.double()
