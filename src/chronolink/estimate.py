@@ -47,15 +47,17 @@ class Estimates:
 
 
 def _kind(settings: dict[str, Any] | Any) -> tuple[Any, ...]:
-    model = settings["model"]
-    return (settings["data"], model["name"], settings["time_encoder"]["name"], model.get("channel"), settings["epochs"])
+    model, encoder = settings["model"], settings.get("time_encoder", {})
+    return (settings["data"], model["name"], encoder.get("name"), model.get("channel"), settings["epochs"])
 
 
 def _epoch(job: TrainingJob) -> float:
-    """Seconds of one pass over the training events, from one step in its middle."""
+    """Seconds of one pass over the training events, from one step in its middle; none where nothing is learnt."""
     graph, split = _data(job.settings["data"])
     task = LinkPrediction(graph, split)
     model = build_from(job.settings, graph)
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        return 0.0
     model.prepare(task.train[:2000], task.train_history)
     size, training = job.training.batch_size, job.training
     middle = len(task.train) // 2

@@ -20,25 +20,28 @@ class TrainingJob(Job):
 
     @classmethod
     def of(
-        cls, data: str, model: str, time_encoder: Mapping[str, Any], options: Mapping[str, Any], training: Training
+        cls,
+        data: str,
+        model: str,
+        time_encoder: Mapping[str, Any] | None,
+        options: Mapping[str, Any],
+        training: Training,
     ) -> TrainingJob:
-        encoder = {**time_encoder, "name": plain(time_encoder["name"])}
+        """A model without a time encoder is given None."""
+        encoder = {**time_encoder, "name": plain(time_encoder["name"])} if time_encoder else None
         return cls(
             {
                 "data": canonical(data),
                 "model": {"name": plain(model), **options},
-                "time_encoder": encoder,
+                **({"time_encoder": encoder} if encoder else {}),
                 **asdict(training),
             }
         )
 
     @property
     def title(self) -> str:
-        names = (
-            Path(self.settings["data"]).stem,
-            self.settings["model"]["name"],
-            self.settings["time_encoder"]["name"],
-        )
+        parts = (self.settings["model"], *([self.settings["time_encoder"]] if "time_encoder" in self.settings else []))
+        names = (Path(self.settings["data"]).stem, *(part["name"] for part in parts))
         return "-".join([*(name.replace("_", "-") for name in names), str(self.settings["seed"])])
 
     @property

@@ -17,6 +17,7 @@ from ..training.options import Training
 
 CRITERIA = ("random", "historical")
 Measure = Callable[[Mapping[str, Any]], float]
+HEURISTICS = ("edgebank", "popularity", "recency", "popularity-recency")
 FAMILY = ("tgat", "dygformer", "dygformer-separate", "dygdecoder")
 
 
@@ -25,6 +26,7 @@ class Grid(Study):
 
     models: ClassVar[tuple[str, ...]] = FAMILY
     rows: ClassVar[Mapping[str, str]]  # how the table names a row, and its time encoder
+    heuristics: ClassVar[tuple[str, ...]] = ()  # rows that are always there: what is worth having without learning
     data: ClassVar[tuple[str, ...]] = DATA
     criterion: ClassVar[str] = "random"
     published: ClassVar[str]  # the paper's table
@@ -32,8 +34,10 @@ class Grid(Study):
     unit: ClassVar[str] = "AP in %"
 
     def jobs(self, scope: Scope) -> list[Job]:
-        cells = [(data, *row) for data in scope.of_data(self.data) for row in self._rows(scope)]
-        return [self._job(*cell, seed, scope.epochs) for cell in cells for seed in self._seeds(scope)]
+        asked = scope.of_data(self.data)
+        plain = [_heuristic_job(data, heuristic) for data in asked for heuristic in self.heuristics]
+        cells = [(data, *row) for data in asked for row in self._rows(scope)]
+        return plain + [self._job(*cell, seed, scope.epochs) for cell in cells for seed in self._seeds(scope)]
 
     def findings(self, scope: Scope, out: Path) -> Findings:
         name = type(self).__module__.rpartition(".")[2].replace("_", "-")
@@ -50,6 +54,9 @@ class Grid(Study):
         rows = tuple(
             Row((model, row), tuple(self._cell(data, model, row, scope, out, paper, measure) for data in columns))
             for model, row in self._rows(scope)
+        ) + tuple(
+            Row(("nothing learnt", name), tuple(_heuristic_cell(data, name, out, measure) for data in columns))
+            for name in self.heuristics
         )
         shown = tuple(Path(data).stem for data in columns)
         return Table(name, title, ("model", self.head), shown, rows, unit=unit, wins=wins)
@@ -69,6 +76,16 @@ class Grid(Study):
         reports = [self._job(data, model, row, seed, scope.epochs).report(out) for seed in self._seeds(scope)]
         found = [measure(report) for report in reports if report is not None]
         return Cell.of(found, published(paper, model, row, data))
+
+
+def _heuristic_job(data: str, heuristic: str) -> Job:
+    """Of a model that learns nothing, so that every seed finds the same."""
+    return TrainingJob.of(data, heuristic, None, {}, Training(select_by=",".join(CRITERIA)))
+
+
+def _heuristic_cell(data: str, heuristic: str, out: Path, measure: Measure) -> Cell:
+    report = _heuristic_job(data, heuristic).report(out)
+    return Cell.of([] if report is None else [measure(report)])
 
 
 def paper_job(

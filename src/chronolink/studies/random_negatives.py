@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._grid import Grid
+from ._grid import HEURISTICS, Grid
 
 
 class RandomNegatives(Grid):
@@ -10,6 +10,7 @@ class RandomNegatives(Grid):
 
     title = "Test AP with random negatives"
     about = "Four models and three time encoders on six data sets, the epoch chosen and tested by random negatives."
+    heuristics = HEURISTICS
     rows = {"cosine": "cosine", "cosine-scaled": "cosine-scaled", "linear": "linear"}  # noqa: RUF012
     criterion = "random"
     published = "test_ap_random_ns"
