@@ -88,12 +88,12 @@ def print_peak(step: Step) -> None:
     """The bytes that one step adds to the resident memory, at the peak."""
     ctypes.CDLL(None).malloc_trim(0)  # what set-up has freed must not hide what the step takes
     Path("/proc/self/clear_refs").write_text("5")  # the kernel forgets the peak so far
-    before = _resident("VmRSS")
+    before = resident("VmRSS")
     step()
-    print(_resident("VmHWM") - before)
+    print(resident("VmHWM") - before)
 
 
-def _resident(field: str) -> int:
+def resident(field: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
 
