@@ -65,7 +65,7 @@ def test_a_run_is_a_folder_that_holds_all_of_it(tmp_path: Path) -> None:
     kept = json.loads(folder.report.read_text())
     for place in (kept["test"], kept["test"]["unseen"]):
         for negatives in ("random", "historical", "inductive"):
-            assert {"ap", "auc", "ap_batch", "events"} <= set(place[negatives])
+            assert {"ap", "auc", "ap_batch", "events", "brier", "ece"} <= set(place[negatives])
         assert {"mrr", "hits@10"} <= set(place["random"])
     assert kept["test"] == kept["selected"]["historical"]["test"]
     assert kept["data"]["digest"] == graph.digest()
@@ -123,7 +123,7 @@ def test_scores_do_not_depend_on_the_batch_size_of_evaluation() -> None:
     found = [verdicts(model, task, Accelerator(cpu=True), batch_size=size) for size in (7, 200, 1000)]
     for other in found[1:]:
         for negatives in ("random", "historical", "inductive"):
-            assert other[negatives] == pytest.approx(found[0][negatives], abs=1e-6)
+            assert other[negatives].all == pytest.approx(found[0][negatives].all, abs=1e-6)
 
 
 def test_training_negatives_do_not_depend_on_the_batch_size_and_change_with_the_epoch() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from .calibration import probability, reliability
 from .negatives import BLOCK
 
 Floats = NDArray[np.floating]
@@ -28,6 +29,22 @@ def reciprocal_ranks(positive: Floats, candidates: Floats) -> dict[str, float]:
     own = positive[:, None]
     rank = 1 + (candidates > own).sum(1) + 0.5 * (candidates == own).sum(1)
     return {"mrr": float((1 / rank).mean()), "hits@10": float((rank <= 10).mean()), "events": len(positive)}
+
+
+def trust(positive: Floats, negative: Floats, temperature: float) -> dict[str, float]:
+    """Brier score and expected calibration error of sigmoid(score / temperature); before it, of sigmoid(score)."""
+    return {
+        "brier": _brier(positive, negative, temperature),
+        "ece": reliability(positive, negative, temperature).error,
+        "brier_before": _brier(positive, negative, 1.0),
+        "ece_before": reliability(positive, negative, 1.0).error,
+    }
+
+
+def _brier(positive: Floats, negative: Floats, temperature: float) -> float:
+    """The mean square between what was said and what happened."""
+    happened, scores = _labelled(positive, negative)
+    return float(((probability(scores, temperature) - happened) ** 2).mean())
 
 
 def _average_precision(positive: Floats, negative: Floats) -> float:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .answers import Contribution, Explanation, PastEvent, Ranked, Scored
+from .calibration import Calibration
 from .candidates import Asking
 from .errors import ChronolinkError, at_least_one
 from .events import EventStream, TemporalGraph
@@ -249,5 +250,4 @@ def open_run(run: Path | str) -> Predictor:
 
 def _temperature(folder: RunFolder) -> float:
     """What scores are divided by to become probabilities; 1 where the report does not tell."""
-    calibration = Report.read(folder.report).calibration if folder.report.exists() else {}
-    return float(calibration.get("temperature") or 1.0)
+    return Calibration.of(Report.read(folder.report).calibration if folder.report.exists() else {}).temperature

@@ -13,7 +13,7 @@ from jsonargparse import ArgumentParser, DefaultHelpFormatter, Namespace
 from ..errors import ChronolinkError, unknown
 from ..files import read_yaml
 
-ALONE = ("-h", "--help", "--print_config", "--json", "--plan", "--publish")  # flags that take no value
+ALONE = ("-h", "--help", "--print_config", "--json", "--plan", "--publish", "--all")  # flags that take no value
 NAMED = {"--model": "--model.name", "--time_encoder": "--time_encoder.name"}
 
 
@@ -33,8 +33,8 @@ def command_parser(command: str, description: str | None) -> ArgumentParser:
     )
 
 
-def tidy(arguments: Sequence[str], positional: str, several: Sequence[str] = ()) -> list[str]:
-    """Hyphens in flags become underscores, `--model tgat` names the model, and a bare word is the positional.
+def tidy(arguments: Sequence[str], *positional: str, several: Sequence[str] = ()) -> list[str]:
+    """Hyphens in flags become underscores, `--model tgat` names the model, and bare words are the positionals in turn.
 
     The flags in `several` take all words up to the next flag.
     """
@@ -46,9 +46,10 @@ def tidy(arguments: Sequence[str], positional: str, several: Sequence[str] = ())
             tidied.append(word)
             continue
         if not word.startswith("-") or word == "-":
-            if f"--{positional}" in tidied:
-                raise ChronolinkError(f"'{word}' is one word too many; give one {positional}")
-            tidied += [f"--{positional}", word]
+            free = next((name for name in positional if f"--{name}" not in tidied), None)
+            if free is None:
+                raise ChronolinkError(f"'{word}' is one word too many; give one {' and one '.join(positional)}")
+            tidied += [f"--{free}", word]
             continue
         flag, equals, value = word.partition("=")
         flag = flag[:2] + flag[2:].replace("-", "_")

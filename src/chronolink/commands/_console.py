@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from ..calibration import Calibration
+from ..files import write_whole
+from ..report import Report
 from ..training.watch import Watch
 
+BEFORE = ("brier_before", "ece_before")  # below the table, as they would make it too wide
 WIDTH = 110  # where no terminal says how wide it is
 console = Console(width=None if sys.stdout.isatty() else WIDTH)
 messages = Console(stderr=True, width=None if sys.stderr.isatty() else WIDTH)
@@ -51,17 +57,23 @@ class Bar(Watch):
         self.progress.stop()
 
 
+def _first() -> bool:
+    """Of several processes one speaks."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def watcher() -> Watch:
     """A bar in the first process, nothing in the others."""
-    return Bar() if os.environ.get("RANK", "0") == "0" else Watch()
+    return Bar() if _first() else Watch()
 
 
 def show_test(title: str, test: Mapping[str, Any]) -> None:
     """All nodes and unseen nodes, by negatives."""
-    if os.environ.get("RANK", "0") != "0":
+    if not _first():
         return
     names = [name for name in test if name != "unseen"]
-    metrics = list(dict.fromkeys(metric for name in names for metric in test[name] if metric != "events"))
+    known = dict.fromkeys(metric for name in names for metric in test[name])
+    metrics = [metric for metric in known if metric not in ("events", *BEFORE)]
     table = Table("nodes", "negatives", "events", *metrics, title=title, title_justify="left")
     for nodes, found in (("all", test), ("unseen", test.get("unseen", {}))):
         for name in names:
@@ -69,3 +81,38 @@ def show_test(title: str, test: Mapping[str, Any]) -> None:
                 values = [f"{found[name][metric]:.4f}" if metric in found[name] else "" for metric in metrics]
                 table.add_row(nodes, name, f"{found[name]['events']:,}", *values)
     console.print(table)
+    before = {name: [f"{test[name][metric]:.4f}" for metric in BEFORE if metric in test[name]] for name in names}
+    shown = "; ".join(f"{name} {', '.join(values)}" for name, values in before.items() if values)
+    if shown:
+        console.print(f"brier, ece before calibration: {shown}", highlight=False)
+
+
+def show_temperature(calibration: Calibration) -> None:
+    """What makes a score a probability."""
+    if not _first():
+        return
+    console.print(f"probability = sigmoid(score / {calibration.temperature:.6g})", highlight=False)
+    if calibration.note:
+        console.print(calibration.note, highlight=False)
+
+
+def keep_reliability(report: Report, out: Path) -> None:
+    """Shows the temperature of a finished run and draws into its folder how far the probabilities hold."""
+    if not _first() or not report.calibration:
+        return
+    show_temperature(Calibration.of(report.calibration))
+    if not (out / "reliability.png").exists():
+        _draw(report, out)
+    console.print(f"reliability: {out / 'reliability.png'}", highlight=False)
+
+
+def _draw(report: Report, out: Path) -> None:
+    """PDF for papers, then PNG: where that is, both are."""
+    from ..figures.reliability import reliability  # matplotlib is slow to import, and this file is everywhere
+
+    title = f"{report.data['name']}: temperature {report.calibration['temperature']:.3g}"
+    figure = reliability(report.calibration["reliability"], title)
+    for suffix in ("pdf", "png"):
+        content = BytesIO()
+        figure.savefig(content, format=suffix)
+        write_whole(out / f"reliability.{suffix}", content.getvalue())

@@ -11,14 +11,16 @@ from typing import Literal, get_args
 
 from jsonargparse import ArgumentParser
 
+from ..calibration import Calibration
 from ..errors import ChronolinkError
 from ..negatives import BLOCK, NegativesName
+from ..report import Report
 from ..run import RunFolder
 from ..tasks.link_prediction import LinkPrediction, Part
-from ..training.evaluate import verdicts
+from ..training.evaluate import summary, verdicts
 from ..training.processes import accelerator_for
 from ._arguments import command_parser, parse, tidy
-from ._console import show_test, watcher
+from ._console import show_temperature, show_test, watcher
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -32,6 +34,7 @@ def main(arguments: Sequence[str]) -> None:
     folder = RunFolder(settings.run)
     model, graph, split = folder.open()
     folder.load_weights(model)
+    calibration = Calibration.of(Report.read(folder.report).calibration if folder.report.exists() else {})
     accelerator = accelerator_for(settings.device)
     task = LinkPrediction(graph.to(accelerator.device), split)
     model.to(accelerator.device)
@@ -45,12 +48,14 @@ def main(arguments: Sequence[str]) -> None:
         settings.candidates,
         settings.batch_size,
         watch,
+        calibration.temperature,
     )
     watch.close()
     if settings.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps({**summary(found), "temperature": calibration.temperature}, indent=2))
     else:
-        show_test(f"{graph.name}, {settings.part} ({settings.run})", found)
+        show_test(f"{graph.name}, {settings.part} ({settings.run})", summary(found))
+        show_temperature(calibration)
 
 
 def _parser() -> ArgumentParser:

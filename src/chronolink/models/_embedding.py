@@ -10,21 +10,18 @@ from torch.nn import functional as F
 
 from ..history import History
 from ..layers.distinct import Distinct
-from ..layers.link_head import LinkHead
-from ..model import LinkModel
+from ..model import PairModel
 from ..query import LinkQuery
 
 
-class EmbeddingModel(LinkModel):
+class EmbeddingModel(PairModel):
     """A model that embeds a node without knowing the other: equal (node, time) are embedded once."""
 
-    head: LinkHead
-
-    def forward(self, query: LinkQuery, history: History) -> Tensor:
+    def embeddings(self, query: LinkQuery, history: History) -> tuple[Tensor, Tensor]:
         asked = Distinct.of(torch.cat([query.source, query.destination]), query.time.repeat(2))
         embedding = self.embed(asked.node, asked.time, history)
         source, destination = F.embedding(asked.place, embedding).chunk(2)
-        return self.head(source, destination)  # type: ignore[no-any-return]
+        return source, destination
 
     @abstractmethod
     def embed(self, node: Tensor, time: Tensor, history: History) -> Tensor:

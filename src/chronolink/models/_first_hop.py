@@ -15,12 +15,12 @@ from ..layers.link_head import LinkHead
 from ..layers.packing import Packing
 from ..layers.sequences import Sequences
 from ..layers.transformer import Rows, TransformerLayer
-from ..model import GraphShape, LinkModel
+from ..model import GraphShape, PairModel
 from ..query import LinkQuery
 from ..time_encoder import TimeEncoder
 
 
-class FirstHop(LinkModel):
+class FirstHop(PairModel):
     """Tokens from the first-hop histories of both asked nodes, transformer layers, one embedding a node.
 
     A variant says which rows attend to each other (`packing`) and, where it is not the mean of its rows, what becomes
@@ -72,11 +72,11 @@ class FirstHop(LinkModel):
     def prepare(self, events: EventStream, history: History) -> None:
         self.time_encoder.fit(history.before_both_ends(events, self.length - 1))
 
-    def forward(self, query: LinkQuery, history: History) -> Tensor:
+    def embeddings(self, query: LinkQuery, history: History) -> tuple[Tensor, Tensor]:
         sequences = Sequences.of(query, history, self.time_encoder, self.length, self.patch)
         rows = self.rows(sequences, history, 2 * len(query))
         source, destination = self.out(self.embed(rows, sequences, 2 * len(query))).chunk(2)
-        return self.head(source, destination)  # type: ignore[no-any-return]
+        return source, destination
 
     def rows(self, sequences: Sequences, history: History, count: int) -> Rows:
         """What the layers are given: a row a patch."""

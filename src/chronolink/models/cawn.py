@@ -17,13 +17,13 @@ from ..layers.prefixes import Prefixes
 from ..layers.walk_attention import WalkAttention
 from ..layers.walk_lstm import WalkLstm
 from ..layers.walks import draw_walks, taken
-from ..model import GraphShape, LinkModel
+from ..model import GraphShape, PairModel
 from ..query import LinkQuery
 from ..sampling import SamplingName, sampling_named
 from ..time_encoder import TimeEncoder
 
 
-class Cawn(LinkModel):
+class Cawn(PairModel):
     """Causal anonymous walks (Wang et al. 2021, "Inductive representation learning in temporal networks via causal
     anonymous walks").
 
@@ -76,7 +76,7 @@ class Cawn(LinkModel):
     def prepare(self, events: EventStream, history: History) -> None:
         self.time_encoder.fit(history.before_both_ends(events, self.neighbours, self.sampling))
 
-    def forward(self, query: LinkQuery, history: History) -> Tensor:
+    def embeddings(self, query: LinkQuery, history: History) -> tuple[Tensor, Tensor]:
         node, time = torch.cat([query.source, query.destination]), query.time.repeat(2)
         asked = Distinct.of(node, time)
         drawn = draw_walks(history, asked.node, asked.time, self.neighbours, self.length, self.sampling)
@@ -88,7 +88,7 @@ class Cawn(LinkModel):
         question = fold(node, node.roll(len(query)), history.position(time)).unsqueeze(1)
         key = fold(question, torch.arange(self.neighbours, device=node.device))
         source, destination = self.out(self.attention(rows, end, key)).chunk(2)
-        return self.head(source, destination)  # type: ignore[no-any-return]
+        return source, destination
 
     def encode(self, prefixes: Prefixes, table: Tensor, history: History) -> tuple[Tensor, Tensor]:
         """Distinct walks [walks, inner], and which of them each end's walks are."""

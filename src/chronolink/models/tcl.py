@@ -18,12 +18,12 @@ from ..layers.packing import Packing
 from ..layers.post_norm import PostNormLayer
 from ..layers.time_columns import time_columns
 from ..layers.transformer import Rows
-from ..model import GraphShape, LinkModel
+from ..model import GraphShape, PairModel
 from ..query import LinkQuery
 from ..time_encoder import TimeEncoder
 
 
-class Tcl(LinkModel):
+class Tcl(PairModel):
     """TCL (Wang et al. 2021, "TCL: transformer-based dynamic graph modelling via contrastive learning").
 
         Z_j = W_x x_j + W_e e_j + W_t phi(t - t_j) + b + depth_j     the node itself (depth 0), its j-th latest events
@@ -70,7 +70,7 @@ class Tcl(LinkModel):
     def prepare(self, events: EventStream, history: History) -> None:
         self.time_encoder.fit(history.before_both_ends(events, self.neighbours))
 
-    def forward(self, query: LinkQuery, history: History) -> Tensor:
+    def embeddings(self, query: LinkQuery, history: History) -> tuple[Tensor, Tensor]:
         asked = Distinct.of(torch.cat([query.source, query.destination]), query.time.repeat(2))
         given = self.rows(asked.node, asked.time, history)
         rows = given.through(self.layers)
@@ -81,7 +81,7 @@ class Tcl(LinkModel):
         filled = given.packing.filled[partner]
         embedding = self.layers[-1].ask(F.embedding(own, rows), others, filled, key)  # type: ignore[operator]
         source, destination = self.out(embedding).chunk(2)
-        return self.head(source, destination)  # type: ignore[no-any-return]
+        return source, destination
 
     def rows(self, node: Tensor, time: Tensor, history: History) -> Rows:
         """The nodes' own rows first, then those of their events; rows of one (node, time) attend to each other."""

@@ -1,13 +1,17 @@
-"""Dynamic node classification: the plan"""
+"""The table of dynamic node classification"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-from ..errors import ChronolinkError
-from ..job import Job, Watcher
+from ..job import Job
+from ..jobs.node_classification import NodeClassificationJob
+from ..jobs.training import TrainingJob
+from ..tasks.node_classification import NODE_CLASSIFICATION
+from ..training.head import HeadTraining
+from ..training.options import Training
 from ._grid import Grid, settings_for
 
 
@@ -15,7 +19,7 @@ class NodeClassification(Grid):
     """Whether linear time serves the classification of nodes as well."""
 
     title = "Dynamic node classification"
-    about = "AU-ROC of a head on the frozen model, by random negatives."
+    about = "Test AU-ROC of a head on the frozen model, which was trained on links and chosen by random negatives."
     models = ("tgat", "dygformer")
     rows = {"cosine": "cosine", "linear": "linear"}  # noqa: RUF012
     data = ("wikipedia", "reddit")
@@ -23,26 +27,12 @@ class NodeClassification(Grid):
     unit = "AU-ROC in %"
 
     def measure(self, report: Mapping[str, Any]) -> float:
-        return 100 * float(report["test"]["auc"])
+        return 100 * float(report["test"][NODE_CLASSIFICATION]["auc"])
 
-    def _job(self, data: str, model: str, row: str, seed: int, epochs: int | None) -> Job:  # noqa: ARG002
+    def _job(self, data: str, model: str, row: str, seed: int, epochs: int | None) -> Job:
         encoder = self.rows[row]
-        options = settings_for(data, model, encoder, "random")
-        settings = {"data": data, "model": model, "time_encoder": encoder, "options": options, "seed": seed}
-        return _Classification(settings)
-
-
-class _Classification(Job):
-    """A training of the head; there is no such task yet."""
-
-    @property
-    def title(self) -> str:
-        names = ("data", "model", "time_encoder", "seed")
-        return "-".join(["nodes", *(str(self.settings[name]) for name in names)])
-
-    @property
-    def obstacle(self) -> str | None:
-        return "node classification cannot be trained yet"
-
-    def run(self, folder: Path, watcher: Watcher | None) -> dict[str, Any]:  # noqa: ARG002
-        raise ChronolinkError(f"{self.title}: {self.obstacle}")
+        options = settings_for(data, model, encoder, self.criterion)
+        training = Training(seed=seed, select_by=self.criterion)
+        training = training if epochs is None else replace(training, epochs=epochs)
+        links = TrainingJob.of(data, model, {"name": encoder}, options, training)
+        return NodeClassificationJob.after(links, HeadTraining(dropout=options["dropout"]))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from ..calibration import Bins, reliability
 from ..events import EventStream, TemporalGraph
 from ..history import History
-from ..metrics import ranking, reciprocal_ranks
+from ..metrics import Floats, ranking, reciprocal_ranks, trust
 from ..negatives import Negatives, NegativesName, RandomNegatives, negatives_named
 from ..query import LinkQuery
 from ..split import Split
@@ -48,6 +50,10 @@ class Scores:
     positive: Tensor  # [events]
     negative: Tensor  # [events, each]
 
+    @property
+    def arrays(self) -> tuple[Floats, Floats]:
+        return self.positive.cpu().numpy(), self.negative.cpu().numpy()
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -55,6 +61,12 @@ class Verdict:
 
     all: dict[str, float]
     unseen: dict[str, float] | None
+    reliability: Mapping[str, Bins] = field(default_factory=dict)  # over all events, before and after calibration
+
+    def __or__(self, other: Verdict) -> Verdict:
+        """Both verdicts on one part."""
+        unseen = {**(self.unseen or {}), **(other.unseen or {})}
+        return Verdict(self.all | other.all, unseen or None, {**self.reliability, **other.reliability})
 
 
 class LinkPrediction:
@@ -104,12 +116,19 @@ class LinkPrediction:
 
     def judge(self, part: Part, scores: Scores) -> Verdict:
         """Metrics over all events of a part, and over those with a node that training never met."""
+        return self._verdict(part, scores, ranking if scores.negative.shape[1] == 1 else reciprocal_ranks)
+
+    def trust(self, part: Part, scores: Scores, temperature: float) -> Verdict:
+        """How far sigmoid(score / temperature) can be taken for a probability, and how far sigmoid(score) could."""
+        verdict = self._verdict(part, scores, partial(trust, temperature=temperature))
+        both = scores.arrays
+        return replace(verdict, reliability={"before": reliability(*both), "after": reliability(*both, temperature)})
+
+    def _verdict(self, part: Part, scores: Scores, metrics: Callable[[Floats, Floats], dict[str, float]]) -> Verdict:
         unseen = self._unseen[part].cpu().numpy()
-        positive, negative = scores.positive.cpu().numpy(), scores.negative.cpu().numpy()
-        metrics = ranking if negative.shape[1] == 1 else reciprocal_ranks
-        return Verdict(
-            metrics(positive, negative), metrics(positive[unseen], negative[unseen]) if unseen.any() else None
-        )
+        positive, negative = scores.arrays
+        touched = metrics(positive[unseen], negative[unseen]) if unseen.any() else None
+        return Verdict(metrics(positive, negative), touched)
 
     def _negatives(self, name: NegativesName) -> Negatives:
         return negatives_named(name, self.graph.events, self.graph.num_nodes, self.split.last_train)

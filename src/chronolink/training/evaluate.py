@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, get_args
 
 from accelerate import Accelerator
 
+from ..calibration import Calibration, fit_temperature
 from ..model import LinkModel
 from ..negatives import NegativesName
-from ..tasks.link_prediction import LinkPrediction, Part, Verdict
+from ..tasks.link_prediction import LinkPrediction, Part, Scores, Verdict
 from .epoch import Advance, quietly, run_epoch
 from .watch import Watch
 
@@ -26,9 +28,7 @@ def evaluate(
     advance: Advance = quietly,
 ) -> Verdict:
     """Metrics under one kind of negatives; `batch_size`, the events asked about at once, changes none of them."""
-    questions = task.questions(part, negatives)
-    scores, _ = run_epoch(model, questions, task.history, accelerator, ask_at_once=batch_size, advance=advance)
-    return task.judge(part, scores)
+    return task.judge(part, _scores(model, task, part, negatives, accelerator, batch_size, advance))
 
 
 def evaluate_candidates(
@@ -41,6 +41,16 @@ def evaluate_candidates(
     return task.judge(part, scores)
 
 
+def calibrate(
+    model: LinkModel, task: LinkPrediction, accelerator: Accelerator, watch: Watch | None = None
+) -> Calibration:
+    """The temperature that fits the validation events and one random negative each."""
+    watch = watch or Watch()
+    watch.stage("calibration", len(task.part("validation")))
+    scores = _scores(model, task, "validation", "random", accelerator, advance=watch.advance)
+    return fit_temperature(*scores.arrays)
+
+
 def verdicts(
     model: LinkModel,
     task: LinkPrediction,
@@ -50,21 +60,45 @@ def verdicts(
     candidates: int = 0,
     batch_size: int | None = None,
     watch: Watch | None = None,
-) -> dict[str, Any]:
-    """By kind of negatives, over all events and (`unseen`) over those that touch an unseen node.
+    temperature: float = 1.0,
+) -> dict[str, Verdict]:
+    """By kind of negatives, the trust in sigmoid(score / temperature) included.
 
     MRR and Hits@10 stand among the random ones, as their candidates are random.
     """
     watch = watch or Watch()
-    found: dict[str, Any] = {"unseen": {}}
+    found: dict[str, Verdict] = {}
     for kind in negatives:
         watch.stage(f"{part}, {kind} negatives", len(task.part(part)))
-        verdict = evaluate(model, task, part, kind, accelerator, batch_size, watch.advance)
-        found[kind], found["unseen"][kind] = verdict.all, verdict.unseen
+        scores = _scores(model, task, part, kind, accelerator, batch_size, watch.advance)
+        found[kind] = task.judge(part, scores) | task.trust(part, scores, temperature)
     if candidates:
         watch.stage(f"{part}, {candidates} candidates", len(task.part(part)))
-        verdict = evaluate_candidates(model, task, part, candidates, accelerator, watch.advance)
-        found["random"] = found.get("random", {}) | verdict.all
-        if verdict.unseen is not None:
-            found["unseen"]["random"] = found["unseen"].get("random", {}) | verdict.unseen
+        ranked = evaluate_candidates(model, task, part, candidates, accelerator, watch.advance)
+        found["random"] = found["random"] | ranked if "random" in found else ranked
     return found
+
+
+def summary(found: Mapping[str, Verdict]) -> dict[str, Any]:
+    """The metrics alone: by kind of negatives, and below `unseen` again over events that touch an unseen node."""
+    unseen = {kind: verdict.unseen for kind, verdict in found.items()}
+    return {"unseen": unseen, **{kind: verdict.all for kind, verdict in found.items()}}
+
+
+def reliabilities(found: Mapping[str, Verdict]) -> dict[str, Any]:
+    """The bins alone: by kind of negatives, before and after calibration."""
+    return {kind: {when: asdict(bins) for when, bins in verdict.reliability.items()} for kind, verdict in found.items()}
+
+
+def _scores(
+    model: LinkModel,
+    task: LinkPrediction,
+    part: Part,
+    negatives: NegativesName,
+    accelerator: Accelerator,
+    batch_size: int | None = None,
+    advance: Advance = quietly,
+) -> Scores:
+    questions = task.questions(part, negatives)
+    scores, _ = run_epoch(model, questions, task.history, accelerator, ask_at_once=batch_size, advance=advance)
+    return scores

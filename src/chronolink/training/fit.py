@@ -20,7 +20,7 @@ from ..split import Split
 from ..tasks.link_prediction import LinkPrediction
 from .checkpoint import Progress, Record, load_checkpoint, save_checkpoint
 from .epoch import Learner, run_epoch
-from .evaluate import evaluate, verdicts
+from .evaluate import calibrate, evaluate, reliabilities, summary, verdicts
 from .options import Training
 from .processes import accelerator_for
 from .selection import Selection
@@ -162,16 +162,24 @@ class _Run:
             selected=selected,
             test=selected[first]["test"],
             cost=_cost(progress.records, self.accelerator),
+            calibration=selected[first]["calibration"],
         )
 
     def _test(self, selection: Selection) -> dict[str, Any]:
+        """What a criterion selected, its temperature and its test."""
         if selection.weights:
             self.model.load_state_dict(selection.weights)
-        candidates = self.training.candidates
-        found = verdicts(self.model, self.task, self.accelerator, candidates=candidates, watch=self.watch)
+        asked = (self.model, self.task, self.accelerator)
+        fitted = calibrate(*asked, self.watch)
+        found = verdicts(*asked, candidates=self.training.candidates, watch=self.watch, temperature=fitted.temperature)
         if self.folder is not None and len(self.training.criteria) > 1:
             self.folder.keep(self.model.state_dict(), selection.criterion)
-        return {"epoch": selection.epoch, "validation_ap": selection.ap, "test": found}
+        return {
+            "epoch": selection.epoch,
+            "validation_ap": selection.ap,
+            "test": summary(found),
+            "calibration": {**asdict(fitted), "reliability": reliabilities(found)},
+        }
 
 
 def _cost(records: list[Record], accelerator: Accelerator) -> dict[str, Any]:
