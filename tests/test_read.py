@@ -91,6 +91,11 @@ def test_whole_times_stay_exact(write: Write, time: int) -> None:
     assert read_events(frame(time=[time, later])).events.time[0].item() == time
 
 
+@pytest.mark.parametrize("kind", [pl.Int8, pl.UInt8, pl.Int32, pl.UInt32, pl.UInt64, pl.Int128])
+def test_times_of_any_width_are_read(kind: Any) -> None:
+    assert read_events(frame(time=pl.Series([3, 5], dtype=kind))).events.time.tolist() == [3.0, 5.0]
+
+
 @pytest.mark.parametrize(
     ("text", "moment"),
     [

@@ -181,6 +181,7 @@ def test_a_file_that_is_not_there_is_refused_with_the_likely_one(tmp_path: Path,
     assert refused(tmp_path / "event.csv") == f"no file '{tmp_path / 'event.csv'}'; did you mean '{path}'?"
     assert "check the path" in refused("nowhere/at_all.csv")
     assert "is a folder" in refused(tmp_path)
+    assert refused("~nobody-here/a.csv").startswith("no file '~nobody-here/a.csv', as there is no such user")
 
 
 @pytest.mark.parametrize("junk", [b"", b"junk", b"PAR1junk"])

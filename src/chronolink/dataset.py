@@ -14,6 +14,7 @@ from .datasets.zenodo_format import read_archive, read_folder
 from .errors import ChronolinkError, unknown
 from .events import TemporalGraph
 from .read import Columns, read_events
+from .readers.tables import expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def canonical(data: str | Path) -> str:
     named = {_plain(dataset.name): dataset.name for dataset in datasets()}
     if isinstance(data, str) and _plain(data) in named:
         return named[_plain(data)]
-    path = Path(data).expanduser()
+    path = expanded(data)
     if not path.exists() and not path.suffix and len(path.parts) == 1:
         raise unknown("data set", str(data), named.values())
     return str(path.resolve())
@@ -87,7 +88,7 @@ def load(data: str | Path, **columns: Unpack[Columns]) -> TemporalGraph:
 
 
 def _load_path(name_or_path: str | Path, columns: Columns) -> TemporalGraph:
-    path = Path(name_or_path).expanduser()
+    path = expanded(name_or_path)
     if path.is_dir() or (path.suffix == ".zip" and path.exists()):
         _refuse_columns(path.name, columns)
         return read_folder(path) if path.is_dir() else read_archive(path)

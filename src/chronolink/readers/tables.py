@@ -53,9 +53,17 @@ class Table:
 def read_table(events: object, frame_name: str = "events") -> Table:
     """The table of a path, a pandas or polars frame, an Arrow table, or of columns by name."""
     if isinstance(events, str | Path):
-        path = Path(events).expanduser()
+        path = expanded(events)
         return _table(path.name, _guarded(path.name, lambda: _read_file(path)))
     return _table(frame_name, _guarded(frame_name, lambda: _from_frame(events)))
+
+
+def expanded(path: str | Path) -> Path:
+    """A path with the home folder that `~` stands for."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise ChronolinkError(f"no file '{path}', as there is no such user; write the path out") from error
 
 
 def _advice(name: str, columns: Iterable[str]) -> str:

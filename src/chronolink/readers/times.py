@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -42,20 +43,21 @@ def is_dated(table: Table, name: str) -> bool:
 
 def moment(asked: str | float) -> float:
     """One asked time: a number as it is, an ISO date as seconds since 1970."""
-    text = str(asked).strip()
+    text = str(asked).strip().encode(errors="replace").decode()  # an argument may hold bytes that are no text
     date = _dates(pl.Series([text]))[0]
     number = pl.Series([text]).cast(pl.Float64, strict=False)[0] if date is None else date
     if number is None or not math.isfinite(number):
-        raise ChronolinkError(f"'{asked}' is no time; write it like 1082008561 or 2004-04-15 05:56:01")
+        raise ChronolinkError(f"'{text}' is no time; write it like 1082008561 or 2004-04-15 05:56:01")
     return float(number)
 
 
 def shown(time: float, dated: bool) -> str:
-    """A time as people write it."""
-    if not dated:
-        return f"{time:.15g}"
-    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=time)
-    return date.isoformat(sep=" ").removesuffix("+00:00")
+    """A time as people write it; one beyond the calendar is a number."""
+    if dated:
+        with suppress(OverflowError):
+            date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=time)
+            return date.isoformat(sep=" ").removesuffix("+00:00")
+    return f"{time:.0f}" if 1e15 <= abs(time) <= EXACT else f"{time:.15g}"
 
 
 def _missing(column: pl.Series) -> pl.Series:
@@ -75,7 +77,7 @@ def _reader(table: Table, name: str, column: pl.Series) -> Callable[[pl.Series],
     if kind.is_temporal() and kind != pl.Time:
         return _seconds
     if kind.is_integer():
-        _refuse_inexact(table, name, column, (column >= -EXACT) & (column <= EXACT))
+        _refuse_inexact(table, name, column, _exact(column))
     elif not kind.is_numeric():
         raise table.error(0, f"{name} is of type {kind}; give numbers, dates or ISO text")
     return lambda numbers: numbers.cast(pl.Float64)
@@ -83,8 +85,13 @@ def _reader(table: Table, name: str, column: pl.Series) -> Callable[[pl.Series],
 
 def _whole(text: pl.Series) -> pl.Series:
     """False for whole numbers beyond the exact ones, also for those beyond 64 bits."""
-    number = text.cast(pl.Int64, strict=False)
-    return ~text.str.contains(WHOLE) | ((number >= -EXACT) & (number <= EXACT)).fill_null(False)
+    return ~text.str.contains(WHOLE) | _exact(text)
+
+
+def _exact(column: pl.Series) -> pl.Series:
+    """True for whole numbers that float64 holds; narrow integers cannot even be compared with the bounds."""
+    number = column.cast(pl.Int64, strict=False)
+    return ((number >= -EXACT) & (number <= EXACT)).fill_null(False)
 
 
 def _refuse_inexact(table: Table, name: str, column: pl.Series, exact: pl.Series) -> None:

@@ -1,0 +1,1 @@
+"""A run over HTTP, with a page"""
