@@ -15,12 +15,15 @@ from .run import RunFolder
 from .split import Split
 from .time_encoder import TimeEncoder
 from .training.fit import fit
+from .training.head import HeadTraining
+from .training.node_classification import classify_nodes
 from .training.options import Training
 
 __all__ = [
     "ChronolinkError",
     "EventStream",
     "GraphShape",
+    "HeadTraining",
     "History",
     "LinkModel",
     "LinkQuery",
@@ -32,6 +35,7 @@ __all__ = [
     "TimeEncoder",
     "Training",
     "build",
+    "classify_nodes",
     "datasets",
     "fit",
     "load",
