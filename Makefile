@@ -3,7 +3,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint browser format bench clean
+.PHONY: demo test lint browser docs fuzz format bench clean
 
 demo: .venv/ready-to-run
 	rm -rf demo
@@ -22,6 +22,14 @@ browser:
 	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null \
 		|| { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null
 
+docs: .venv/ready-to-develop
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+	@echo "docs/_build/index.html"
+
+# ten thousand odd inputs in the place of CI's thousand
+fuzz: .venv/ready-to-develop
+	CHRONOLINK_FUZZ=10000 $(BIN)/pytest tests/test_fuzz.py
+
 format: .venv/ready-to-develop
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -30,7 +38,7 @@ bench: .venv/ready-to-develop
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done
 
 clean:
-	rm -rf .venv demo
+	rm -rf .venv demo docs/_build
 
 # Debian ships Python without venv; as root the missing package is fetched
 .venv/bin/pip:
