@@ -128,7 +128,8 @@ class Predictor:
         scores = self._asking.among(source, chosen, time)
         best = torch.argsort(scores, descending=True, stable=True)[:top]
         found, likely = self._scored(scores[best]), chosen[best]
-        met = self.history.last_meeting(source.expand(len(likely)), likely, torch.full((len(likely),), time).double())
+        moments = torch.full((len(likely),), time, dtype=torch.float64)
+        met = self.history.last_meeting(source.expand(len(likely)), likely, moments)
         rows = zip(likely.tolist(), found.probability.tolist(), found.score.tolist(), met.tolist(), strict=True)
         return [Ranked(self.names.known[n], p, s, t if math.isfinite(t) else None) for n, p, s, t in rows]
 

@@ -132,6 +132,7 @@ def _show(predictor: Predictor, rows: Rows, settings: Namespace, at: float | Non
     for column in ("probability", "score", "last met"):
         table.add_column(column, justify="right")
     for row in rows:
-        met = "never" if row["last_met"] is None else str(row["last_met"]).removesuffix(".0")
+        met = row["last_met"]
+        met = "never" if met is None else met if predictor.dated else shown(met, False)
         table.add_row(Text(row["candidate"]), f"{row['probability']:.4f}", f"{row['score']:.4f}", met)
     console.print(table)
