@@ -124,9 +124,12 @@ def test_what_was_observed_counts_at_once_and_is_there_when_the_run_is_opened_ag
 
 
 def test_numbers_with_and_without_a_point_and_names_of_both_kinds_go_together(client: TestClient) -> None:
-    batch = [{**event(200), "amount": 1}, {**event(200), "amount": 1.5}, {**event(200), "whom": 7}]
-    assert good(client.post("/events", json={"events": batch}))["observed"] == 3
-    assert good(client.get("/past/7"))["events"][-1]["source"] == "ann"
+    large = 123456789012345678901
+    batch = [{**event(200), "amount": amount} for amount in (1, 1.5)]
+    batch += [{**event(200), "whom": name} for name in (7, large, 8.0)]
+    assert good(client.post("/events", json={"events": batch}))["observed"] == 5
+    for name in ("7", str(large), "8"):
+        assert good(client.get(f"/past/{name}"))["events"][-1]["source"] == "ann"
 
 
 def test_nodes_are_found_by_how_they_begin_then_by_what_they_hold(client: TestClient) -> None:

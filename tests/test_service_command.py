@@ -101,6 +101,7 @@ def test_a_port_that_is_taken_is_told_before_the_run_is_opened(capsys: pytest.Ca
         (["serve", "RUN", "--port", "99999"], "port is 99999; it must be from 0 to 65535"),
         (["serve", "RUN", "--port", "http"], "port"),
         (["serve", "RUN", "--host", "no.such.host.invalid", "--port", "0"], "cannot listen at no.such.host.invalid"),
+        (["serve", "RUN", "--host", "h" * 100, "--port", "0"], "cannot listen at hhh"),
         (["serve", "RUN", "--prot", "1"], "did you mean '--port'?"),
     ],
 )

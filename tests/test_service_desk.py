@@ -99,7 +99,7 @@ def test_those_that_wait_are_asked_together_and_each_gets_its_own() -> None:
 
     for pairs, answer in zip(asked, asyncio.run(many()), strict=True):
         assert [row.score for row in answer] == [code(one) for one in pairs]
-    assert len(slow.asked) < 4
+    assert len(slow.asked) < 8
     assert sum(slow.asked) == sum(map(len, asked))
     desk.close()
 
@@ -115,6 +115,17 @@ def test_a_batch_of_those_that_wait_stays_within_bounds(monkeypatch: pytest.Monk
     asyncio.run(many())
     assert max(slow.asked) <= 4
     assert sum(slow.asked) == 40
+    desk.close()
+
+
+def test_a_batch_grows_only_as_long_as_it_takes_a_moment() -> None:
+    slow: Any = Slow()
+    desk = Desk(slow)
+    for pace, together in ((0.0, 40), (0.0001, 40), (0.01, 10), (0.06, 2), (5.0, 2)):
+        desk._asked.extend(desk_module._Asked([pair(), pair()]) for _ in range(20))
+        desk._pace = pace
+        assert sum(len(asked.pairs) for asked in desk._taken()) == together
+        desk._asked.clear()
     desk.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,6 +18,7 @@ from .refusals import BusyError
 
 T = TypeVar("T")
 MOST_WAITING = 256
+MOMENT = 0.1  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class Desk:
     """All that is asked and observed goes through one thread, in turn, so no answer meets a half-applied batch.
 
     Pairs that wait at the same time are scored together: a question gets the same answer alone and in a batch, and
-    a batch of a few takes hardly longer than one.
+    a batch of a few takes hardly longer than one. It grows only as long as it is expected to take a moment, so that
+    nobody waits long for its end.
     """
 
     def __init__(self, predictor: Predictor) -> None:
@@ -52,6 +55,7 @@ class Desk:
         self.needed = [layout.source, layout.destination, layout.time]
         self.columns = [*self.needed, *features]  # of the events that are observed
         self.waiting = 0
+        self._pace = 0.0  # seconds a pair, of the last batch
         self._asked: deque[_Asked] = deque()
         self._thread = ThreadPoolExecutor(1, "predictor")
 
@@ -71,8 +75,10 @@ class Desk:
         """How many, and the history after them; they are on the disk by then."""
 
         def work(predictor: Predictor) -> tuple[int, Known]:
-            observed = predictor.observe(events)
-            self.known = Known.by(predictor)
+            try:
+                observed = predictor.observe(events)
+            finally:  # even a batch that is refused may have made it read what others appended
+                self.known = Known.by(predictor)
             return observed, self.known
 
         return await self.ask(work)
@@ -95,12 +101,16 @@ class Desk:
     def _score_waiting(self) -> None:
         """In the thread: answers those that wait, as many as make one batch; each alone if one of them is refused."""
         together = [asked for asked in self._taken() if asked.answer.set_running_or_notify_cancel()]
+        if not together:  # an earlier turn took them all
+            return
+        pairs, begun = [pair for asked in together for pair in asked.pairs], time.perf_counter()
         try:
-            found = iter(likelihoods(self.predictor, [pair for asked in together for pair in asked.pairs]))
+            found = iter(likelihoods(self.predictor, pairs))
         except Exception:
             for asked in together:
                 self._score_alone(asked)
             return
+        self._pace = (time.perf_counter() - begun) / len(pairs)
         for asked in together:
             asked.answer.set_result([next(found) for _ in asked.pairs])
 
@@ -111,9 +121,10 @@ class Desk:
             asked.answer.set_exception(error)
 
     def _taken(self) -> list[_Asked]:
+        """The first that waits, and more as long as all are expected to take a moment."""
         taken: list[_Asked] = []
-        room = MOST_PAIRS
-        while self._asked and len(self._asked[0].pairs) <= room:
+        room = min(float(MOST_PAIRS), MOMENT / self._pace if self._pace else MOST_PAIRS)
+        while self._asked and (not taken or len(self._asked[0].pairs) <= room):
             taken.append(self._asked.popleft())
             room -= len(taken[-1].pairs)
         return taken

@@ -31,7 +31,7 @@ class Guard:
     """Refuses what has no key, is too large or is no JSON; whatever fails behind it becomes a sentence, too."""
 
     def __init__(self, app: ASGIApp, key: str | None, metrics: Metrics, routes: Collection[str]) -> None:
-        self.app, self.key = app, None if key is None else key.encode()
+        self.app, self.key = app, None if key is None else key.strip().encode()
         self.metrics, self.routes = metrics, routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

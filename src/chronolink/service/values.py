@@ -17,7 +17,7 @@ from ..readers.tables import Table
 from ..readers.times import moment, read_times
 
 MOST_COLUMNS = 512
-NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 Cell = str | int | float | None
 Rows = Sequence[Mapping[str, Cell]]
@@ -90,10 +90,15 @@ def _of_one_kind(cells: list[Cell]) -> list[Cell]:
     """JSON may write 1 for 1.0, and a name as a number: text among numbers makes all text, a float makes all floats."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if str in kinds and len(kinds) > 1:
-        return [cell if cell is None or isinstance(cell, str) else f"{cell:.17g}" for cell in cells]
+        return [cell if cell is None or isinstance(cell, str) else _written(cell) for cell in cells]
     if kinds == {int, float}:
         return [float(cell) if isinstance(cell, int) and abs(cell) <= EXACT else cell for cell in cells]
     return cells
+
+
+def _written(number: int | float) -> str:
+    """7 for 7.0, which is how a name looks that went through floats."""
+    return str(int(number) if number == int(number) else number)
 
 
 def refusal(sentence: str) -> PydanticCustomError:
