@@ -1,0 +1,69 @@
+"""Figures in the docs are those of the experiments and the paper"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from chronolink.paper import published
+from tests.pages import ROOT
+
+README = (ROOT / "README.md").read_text()
+CHOOSING = (ROOT / "docs" / "choosing.md").read_text()
+PICTURE = (ROOT / "docs" / "pictures" / "uci-measured.svg").read_text()
+DATA = ("uci", "wikipedia", "enron", "reddit", "lastfm", "uslegis")
+KINDS = ("random", "historical")
+
+
+def rows(page: str, first: str) -> list[list[str]]:
+    """The rows of tables that begin with this cell, without emphasis."""
+    lines = [line for line in page.splitlines() if line.startswith(f"| {first} |")]
+    return [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
+
+
+def report(encoder: str) -> Any:
+    return json.loads((ROOT / "experiments" / "uci-tgat" / f"{encoder}-1.json").read_text())
+
+
+@pytest.mark.parametrize("encoder", ["linear", "cosine"])
+def test_uci_s_figures_are_the_reports_and_the_paper_s(encoder: str) -> None:
+    found = next(cells for cells in rows(CHOOSING, "TGAT") if cells[1] == encoder)
+    for kind, ours, theirs in zip(KINDS, found[2::2], found[3::2], strict=True):
+        ap = f"{100 * report(encoder)['selected'][kind]['test'][kind]['ap']:.2f}"
+        paper = published(f"test_ap_{kind}_ns", "tgat", encoder, "uci")
+        assert paper is not None
+        assert (ours, theirs) == (ap, f"{paper[0]:.2f} ± {paper[1]:.2f}")
+        assert f">{ap}<" in PICTURE
+        assert f">paper {paper[0]:.2f}<" in PICTURE
+
+
+@pytest.mark.parametrize("model", ["TGAT", "DyGFormer", "DyGFormer-separate", "DyGDecoder"])
+def test_the_paper_s_linear_figures_are_the_package_s(model: str) -> None:
+    found = [cells[1:] for cells in rows(CHOOSING, model) if len(cells) == 1 + len(DATA)]
+    for kind, shown in zip(KINDS, found, strict=True):
+        cells = [published(f"test_ap_{kind}_ns", model, "linear", data) for data in DATA]
+        assert shown == [f"{cell[0]:.2f}" for cell in cells if cell is not None]
+
+
+@pytest.mark.parametrize("rule", ["recency", "EdgeBank"])
+def test_rules_have_the_figures_of_the_readme(rule: str) -> None:
+    numbers = rows(CHOOSING, rule)[0][2::2]
+    assert len(numbers) == 2
+    readme = next(line for line in README.splitlines() if rule in line and numbers[0] in line)
+    assert all(number in readme and f">{number}<" in PICTURE for number in numbers)
+
+
+def test_the_two_aps_are_the_report_s() -> None:
+    page = (ROOT / "docs" / "evaluation.md").read_text()
+    for kind in KINDS:
+        found = report("linear")["selected"][kind]["test"][kind]
+        assert [kind, f"{100 * found['ap']:.2f}", f"{100 * found['ap_batch']:.2f}"] in rows(page, kind)
+
+
+def test_what_the_speed_table_says_is_in_the_readme() -> None:
+    page = (ROOT / "docs" / "fast-path.md").read_text()
+    for number in re.findall(r"(\d[\d.]*)(?: times| %| s\b| ms\b| GB)", page.partition("## What it brings")[2]):
+        assert number in README or number in ("136",), number  # of the design: multiplications, counted
