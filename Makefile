@@ -9,7 +9,7 @@ demo: .venv/ready-to-run
 	rm -rf demo
 	$(BIN)/chronolink demo --out demo
 
-test: lint browser
+test: lint docs browser
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: .venv/ready-to-develop
