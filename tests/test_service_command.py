@@ -151,3 +151,12 @@ def test_it_listens_to_this_machine_alone_unless_told_and_then_warns_where_there
     assert warned == [False, True, False]
     assert [host for _, host in begun][:2] == ["127.0.0.1", "0.0.0.0"]
     assert [key for key, _ in begun] == [None, None, None, "secret"]
+
+
+def test_another_name_for_this_machine_is_refused_without_a_key(run: Path) -> None:
+    with started(run) as (_, address):
+        for host, status in (("evil.example", 403), ("localhost:1", 200), ("[::1]", 200), ("[", 403)):
+            connection = HTTPConnection(address.removeprefix("http://").rstrip("/"), timeout=60)
+            connection.request("GET", "/about", headers={"Host": host})
+            assert connection.getresponse().status == status, host
+            connection.close()

@@ -7,6 +7,8 @@ import logging
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -51,7 +53,11 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        if not self._admits(scope["path"], headers):
+        if self.key is None and _misled(scope, headers):
+            await refused(403, "asked under a name that is not this machine's; ask localhost, or set a key")(
+                scope, receive, send
+            )
+        elif not self._admits(scope["path"], headers):
             advice = "send the service's key as X-API-Key or as Authorization: Bearer"
             await refused(401, f"the key is missing or wrong; {advice}", {"WWW-Authenticate": "Bearer"})(
                 scope, receive, send
@@ -74,6 +80,21 @@ class Guard:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         shown = token if scheme.lower() == "bearer" else headers.get("x-api-key", "")
         return hmac.compare_digest(shown.strip().encode("latin-1"), self.key)
+
+
+def _misled(scope: Scope, headers: Headers) -> bool:
+    """A page of another site whose name leads to this machine, so that a browser lets it read the answers."""
+    server = scope.get("server")
+    return server is not None and _here(server[0]) and not _here(headers.get("host", ""))
+
+
+def _here(host: str) -> bool:
+    """Whether a name or an address, with or without a port, is this machine as seen from itself."""
+    try:
+        name = host if host.count(":") > 1 and host[0] != "[" else urlsplit(f"//{host}").hostname
+        return name == "localhost" or ip_address(name or "").is_loopback
+    except ValueError:
+        return False
 
 
 def _json(headers: Headers) -> bool:
