@@ -28,7 +28,7 @@ docs: .venv/ready-to-develop
 
 # ten thousand odd inputs in the place of CI's thousand
 fuzz: .venv/ready-to-develop
-	CHRONOLINK_FUZZ=10000 $(BIN)/pytest tests/test_fuzz.py
+	CHRONOLINK_FUZZ=10000 $(BIN)/pytest tests/test_fuzz.py tests/test_service_fuzz.py
 
 format: .venv/ready-to-develop
 	$(BIN)/ruff check --fix .
