@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 
 import torch
 
@@ -30,7 +31,9 @@ def main(models: list[str]) -> None:
     print("a million candidates, 2 threads")
     print(f"{'model':<12} {'seconds':>8} {'MB more at the peak':>20}")
     for name in models:
-        asking, before = Asking(ready(name, graph, history), history), resident("VmRSS")
+        asking = Asking(ready(name, graph, history), history)
+        Path("/proc/self/clear_refs").write_text("5")  # the kernel forgets the peak so far
+        before = resident("VmRSS")
         begun = time.perf_counter()
         scores = asking.among(torch.tensor([7]), candidates, float(history.time[-1]) + 1)
         seconds = time.perf_counter() - begun
@@ -53,11 +56,11 @@ def many(sources: int) -> None:
     for source in range(sources - few, sources):
         alone = asking.pairs(LinkQuery(torch.tensor([source]).expand(len(candidates)), candidates, moment))
     by_pairs = (time.perf_counter() - begun) * sources / few
-    assert torch.equal(once, alone)
+    assert torch.allclose(once, alone, atol=1e-5)
     print(
         f"\n{sources} nodes with tgat, 2,000 candidates each: {together:.1f} s embedded once, {by_pairs:.1f} s by pairs"
     )
-    print(f"(estimated from {few} nodes): {by_pairs / together:.0f} times faster, the same scores")
+    print(f"(estimated from {few} nodes): {by_pairs / together:.0f} times faster, the same scores to rounding")
 
 
 def made_up(events: int, sources: int, destinations: int) -> TemporalGraph:
