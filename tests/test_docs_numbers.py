@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from typing import Any
@@ -48,12 +49,23 @@ def test_the_paper_s_linear_figures_are_the_package_s(model: str) -> None:
         assert shown == [f"{cell[0]:.2f}" for cell in cells if cell is not None]
 
 
-@pytest.mark.parametrize("rule", ["recency", "EdgeBank"])
-def test_rules_have_the_figures_of_the_readme(rule: str) -> None:
-    numbers = rows(CHOOSING, rule)[0][2::2]
-    assert len(numbers) == 2
-    readme = next(line for line in README.splitlines() if rule in line and numbers[0] in line)
-    assert all(number in readme and f">{number}<" in PICTURE for number in numbers)
+@pytest.mark.parametrize("rule", ["popularity-recency", "recency", "popularity", "edgebank"])
+def test_what_learns_nothing_has_the_figures_of_the_experiments(rule: str) -> None:
+    for kind, shown in zip(KINDS, rows(CHOOSING, rule)[0][2::2], strict=True):
+        assert shown == measured(f"{kind}-negatives", rule)
+        assert rule == "popularity" or f">{shown}<" in PICTURE
+
+
+def test_tgn_has_the_figures_of_the_experiments_and_the_paper() -> None:
+    paper = published("tgn_cawn_test_ap_random_ns", "tgn", "linear", "uci")
+    assert paper is not None
+    assert rows(CHOOSING, "TGN")[0][2:4] == [measured("tgn-cawn", "linear"), f"{paper[0]:.2f} ± {paper[1]:.2f}"]
+
+
+def measured(study: str, encoder: str) -> str:
+    """UCI's first figure of a published study in that row."""
+    records = csv.DictReader((ROOT / "experiments" / "paper" / study / "results.csv").read_text().splitlines())
+    return f"{float(next(r['mean'] for r in records if r['time_encoder'] == encoder and r['column'] == 'uci')):.2f}"
 
 
 def test_the_two_aps_are_the_report_s() -> None:

@@ -8,6 +8,7 @@ import sysconfig
 import tarfile
 import venv
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,13 @@ def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(built: Path) 
     assert {path.relative_to(ROOT / "src").as_posix() for path in files} <= set(names)
 
 
+def test_the_sdist_holds_the_source_and_no_leavings(built: Path) -> None:
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        names = {name.split("/")[1] for name in archive.getnames() if "/" in name}
+    assert {"src", "tests", "docs", "examples", "README.md", "LICENSE", "CITATION.cff", "pyproject.toml"} <= names
+    assert {name for name in names if name.startswith(".")} <= {".ci", ".gitignore", ".pre-commit-config.yaml"}
+
+
 def test_it_is_the_wheel_that_is_imported_and_it_finds_its_data(programs: Path, tmp_path: Path) -> None:
     code = "import chronolink; print(chronolink.__file__, len(chronolink.load('uci').events))"
     place, events = succeed(programs / "python", "-c", code, folder=tmp_path).split()
@@ -79,5 +87,6 @@ def test_the_demo_runs_from_the_wheel(programs: Path, tmp_path: Path) -> None:
 def test_the_citation_can_be_read() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == version("chronolink").partition(".dev")[0]
     authors = [author["family-names"] for author in citation["references"][0]["authors"]]
     assert authors == ["Chung", "Chaudhari", "Han", "Wald", "Saria", "Ghosh"]

@@ -28,6 +28,7 @@ PUBLISHED = {  # by study: the paper's table
     "cost-memory": "peak_gpu_memory_gb",
 }
 FOLDERS = {"cost-seconds": "cost", "cost-memory": "cost"}  # where it is not the study's name
+RULES = "nothing learnt"  # what the studies call the model of a rule
 DASH = "\N{EN DASH}"  # nothing measured
 Key = tuple[str, str, str]  # model, row and data set, in our words
 
@@ -44,6 +45,9 @@ def beside(study: str) -> list[str]:
             lines.append(_line([model, name, "paper", *(_written(cells.get(column)) for column in data)]))
             if set(found) != {DASH}:
                 lines.append(_line(["", "", "**ours**", *(f"**{cell}**" for cell in found)]))
+    for rule in dict.fromkeys(row for model, row, _ in ours if model == RULES):
+        found = [ours.get((RULES, rule, column), DASH) for column in data]
+        lines.append(_line([RULES, rule, "**ours**", *(f"**{cell}**" for cell in found)]))
     return [*lines, "", _count(theirs, ours)]
 
 
