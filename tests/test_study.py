@@ -139,9 +139,9 @@ def test_a_finished_job_is_known_by_its_settings_and_its_data(log: Path, tmp_pat
     assert job.report(tmp_path) is None
 
 
-def test_another_version_of_the_code_runs_anew(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_series_of_the_code_runs_anew(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = small(log).name
-    monkeypatch.setattr("chronolink.job.code_version", lambda: "9")
+    monkeypatch.setattr("chronolink.job.series", lambda: "9.0")
     assert small(log).name != name
 
 

@@ -23,7 +23,7 @@ Watcher = Callable[[], Watch]
 class Job(ABC):
     """Settings that decide one run, and the folder that keeps its report.
 
-    A job is done when its folder holds a report with the same settings, of the same version of the code and of the same
+    A job is done when its folder holds a report with the same settings, of the same series of the code and of the same
     data; it is not run again, whichever study asks for it.
     """
 
@@ -36,8 +36,8 @@ class Job(ABC):
 
     @property
     def name(self) -> str:
-        """The title and a digest of all settings and the version: the name of its folder."""
-        decisive = json.dumps([dict(self.settings), code_version()], sort_keys=True)
+        """The title and a digest of all settings and the series: the name of its folder."""
+        decisive = json.dumps([dict(self.settings), series()], sort_keys=True)
         return f"{self.title}-{hashlib.sha256(decisive.encode()).hexdigest()[:8]}"
 
     @property
@@ -96,8 +96,9 @@ class Job(ABC):
 
 
 @cache
-def code_version() -> str:
-    return versions()["chronolink"]
+def series() -> str:
+    """Of 0.1.3 it is 0.1: within a series a run finds the same numbers, so what is done stays done."""
+    return ".".join(versions()["chronolink"].split(".")[:2])
 
 
 def on_disk(data: str) -> bool:
