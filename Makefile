@@ -35,6 +35,7 @@ format: .venv/ready-to-develop
 	$(BIN)/ruff format .
 
 bench: .venv/ready-to-develop
+	$(BIN)/pip install -q -e '.[peers]'
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done
 
 clean:
