@@ -1,7 +1,7 @@
 """A training step of ours and of TGM's on UCI, batch for batch
 
-TGM (`pip install chronolink[peers]`) has the parts; what puts TGAT and TGN together is its users' to write, and is written
-here from the papers. Its features are zeros of the paper's width, as it takes no absent ones.
+TGM (`pip install chronolink[peers]`) has the parts; what puts TGAT and TGN together is its users' to write, and is
+written here from the papers. Its features are zeros of the paper's width, as it takes no absent ones.
 """
 
 from __future__ import annotations
