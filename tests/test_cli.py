@@ -176,6 +176,26 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         assert stopped.value.code == 0
 
 
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("train", "chronolink: stopped; `chronolink train --resume RUN` goes on with the run"),
+        ("study", "chronolink: stopped; the same command goes on with the study"),
+        ("tune", "chronolink: stopped; the same command goes on with the search"),
+        ("describe", "chronolink: stopped"),
+    ],
+)
+def test_a_command_that_is_stopped_says_how_to_go_on(
+    command: str, sentence: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"chronolink.commands.{command}.main", stop)
+    assert main([command]) == 130
+    assert capsys.readouterr().err.strip() == sentence
+
+
 WRONG = [
     (["trian", "uci"], "no command named 'trian'; did you mean 'train'?"),
     (["train"], "no data given; name a data set"),

@@ -94,7 +94,7 @@ def test_a_missing_time_in_a_frame_is_reported_with_its_row() -> None:
         assert refused(frame(time=times)).startswith("events, row 2: time is missing")
 
 
-@pytest.mark.parametrize("text", ["soon", "2004-02-31", "15/04/2004", "12:30", "1,5"])
+@pytest.mark.parametrize("text", ["soon", "2004-02-31", "15/04/2004", "12:30", "1,5", "2004-04-15 05:56+99:99"])
 def test_an_unparsable_time_is_reported_with_its_row(write: Write, text: str) -> None:
     for first in ("5", "2004-04-15"):
         sentence = refused(write(f'{HEADER}0,1,{first}\n1,0,"{text}"\n'))

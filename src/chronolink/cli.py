@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain(f"{error.filename}: {(error.strerror or str(error)).lower()}")
         return 2
     except KeyboardInterrupt:
-        _complain("stopped; `train --resume RUN` goes on with a run, the same command again with a study or a search")
+        _complain(f"stopped{_next(arguments)}")
         return 130
 
 
@@ -56,6 +56,12 @@ def _dispatch(arguments: list[str]) -> int:
     command = import_module(f"chronolink.commands.{plain(arguments[0])}")
     command.main(arguments[1:])
     return 0
+
+
+def _next(arguments: Sequence[str]) -> str:
+    """What to do after a command was stopped, where it says so."""
+    command = sys.modules.get(f"chronolink.commands.{plain(arguments[0])}") if arguments else None
+    return f"; {advice}" if (advice := getattr(command, "WHEN_STOPPED", None)) else ""
 
 
 def _overview() -> str:

@@ -32,6 +32,7 @@ from ..study import Scope, Study
 from ._arguments import command_parser, parse, tidy
 from ._console import console, messages, watcher
 
+WHEN_STOPPED = "the same command goes on with the study"
 LISTS = ("--data", "--models", "--time_encoders", "--seeds")
 
 

@@ -35,6 +35,7 @@ from ._console import console, keep_reliability, show_test, watcher
 from ._data import add_data_options, load_data
 from ._model import add_model_options
 
+WHEN_STOPPED = "`chronolink train --resume RUN` goes on with the run"
 TASKS = ("link-prediction", NODE_CLASSIFICATION)
 
 

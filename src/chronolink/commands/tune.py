@@ -29,6 +29,8 @@ from ._console import console, messages, watcher
 from ._data import add_data_options, load_data
 from ._model import add_model_options
 
+WHEN_STOPPED = "the same command goes on with the search"
+
 
 def main(arguments: Sequence[str]) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)

@@ -83,7 +83,7 @@ def _table(place: str, frame: pl.DataFrame) -> Table:
         if not written.all():
             frame, row = frame.filter(written), row.filter(written)
     if not frame.height:
-        raise ChronolinkError(f"{place}: no rows; give a table with at least two events")
+        raise ChronolinkError(f"{place}: no rows; give a table with a row below its header")
     return Table(place, frame, row)
 
 

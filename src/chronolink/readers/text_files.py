@@ -52,7 +52,7 @@ def _header(path: Path) -> str:
     if "\0" in header:
         raise ChronolinkError(f"{path.name}: binary, not text; save it as CSV in UTF-8")
     if not header.strip():
-        raise ChronolinkError(f"{path.name}: the file is empty; give a header line and at least two events")
+        raise ChronolinkError(f"{path.name}: the file is empty; give a header line and the rows below it")
     return header
 
 

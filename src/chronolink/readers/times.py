@@ -19,7 +19,7 @@ WHOLE = r"^[+-]?\d+$"
 ISO = (
     r"^(?<day>\d{4}-\d{2}-\d{2})"
     r"(?:[T ](?<clock>\d{2}:\d{2})(?::(?<second>\d{2})(?:[.,](?<fraction>\d+))?)?)?"
-    r" ?(?:[Zz]|UTC|(?<sign>[+-])(?<hours>\d{2}):?(?<minutes>\d{2})?)?$"
+    r" ?(?:[Zz]|UTC|(?<sign>[+-])(?<hours>[01]\d|2[0-3]):?(?<minutes>[0-5]\d)?)?$"
 )
 
 
