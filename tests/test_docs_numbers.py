@@ -68,6 +68,15 @@ def measured(study: str, encoder: str) -> str:
     return f"{float(next(r['mean'] for r in records if r['time_encoder'] == encoder and r['column'] == 'uci')):.2f}"
 
 
+@pytest.mark.parametrize("model", ["recency", "popularity-recency", "popularity", "edgebank", "TGAT"])
+def test_ranks_are_those_of_the_reports(model: str) -> None:
+    for shown in [cells for cells in rows(CHOOSING, model) if len(cells) == 4]:
+        folder = ROOT / "experiments" / ("uci-tgat" if model == "TGAT" else "uci-ranking")
+        name = f"{shown[1]}-1" if model == "TGAT" else model
+        found = json.loads((folder / f"{name}.json").read_text())["test"]["random"]
+        assert shown[2:] == [f"{found['mrr']:.3f}", f"{found['hits@10']:.3f}"]
+
+
 def test_the_two_aps_are_the_report_s() -> None:
     page = (ROOT / "docs" / "evaluation.md").read_text()
     for kind in KINDS:
