@@ -77,6 +77,13 @@ def test_ranks_are_those_of_the_reports(model: str) -> None:
         assert shown[2:] == [f"{found['mrr']:.3f}", f"{found['hits@10']:.3f}"]
 
 
+@pytest.mark.parametrize("model", ["recency", "popularity-recency", "popularity", "edgebank"])
+def test_calibration_errors_are_those_of_the_reports(model: str) -> None:
+    (shown,) = rows((ROOT / "docs" / "evaluation.md").read_text(), model)
+    found = json.loads((ROOT / "experiments" / "uci-ranking" / f"{model}.json").read_text())["test"]
+    assert shown[1:] == [f"{found[kind][name]:.3f}" for kind in KINDS for name in ("ece_before", "ece")]
+
+
 def test_the_two_aps_are_the_report_s() -> None:
     page = (ROOT / "docs" / "evaluation.md").read_text()
     for kind in KINDS:

@@ -431,12 +431,12 @@ def test_a_run_without_weights_says_what_to_do(run: Path) -> None:
         chronolink.open(run)
 
 
-def test_probabilities_use_the_temperature_of_the_report(run: Path) -> None:
+def test_probabilities_use_the_calibration_of_the_report(run: Path) -> None:
     report = json.loads((run / "report.json").read_text())
-    report["calibration"] = {"temperature": 2.0}
+    report["calibration"] = {"temperature": 2.0, "offset": -0.5}
     (run / "report.json").write_text(json.dumps(report))
     found = chronolink.open(run).score(*PAIRS)
-    assert np.allclose(found.probability, 1 / (1 + np.exp(-found.score / 2)), rtol=1e-12)
+    assert np.allclose(found.probability, 1 / (1 + np.exp(-(found.score + 0.5) / 2)), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("asked", "time"), [("12.5", 12.5), (7, 7.0), ("1970-01-02", 86400.0), (" 3e2 ", 300.0)])

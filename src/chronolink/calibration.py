@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp, inf, log
+from math import inf, isfinite, log
 from typing import Any
 
 import numpy as np
@@ -16,30 +16,42 @@ Floats = NDArray[np.floating]
 
 BINS = 10
 FARTHEST = 2.0**20  # times the largest score: all probabilities are 1/2 there, to six digits
-HALVINGS = 52
+STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What makes a score a probability: sigmoid(score / temperature).
+    """What makes a score a probability: sigmoid((score - offset) / temperature).
 
-    Temperature scaling (Guo et al. 2017, "On calibration of modern neural networks"): one number above 0, so the order
-    of the scores stays, and with it AP, AUC and MRR. It is fitted against one random negative a link; among all pairs,
-    most of which never meet, links are rarer than such a probability says.
+    Temperature scaling (Guo et al. 2017, "On calibration of modern neural networks") with an offset (Platt 1999,
+    "Probabilistic outputs for support vector machines"): the temperature mends how sure the scores are, the offset
+    where they lie, as those of a rule from 0 to 1. The temperature is above 0, so the order of the scores stays, and
+    with it AP, AUC and MRR. Both are fitted against one random negative a link; among all pairs, most of which never
+    meet, links are rarer than such a probability says.
     """
 
     temperature: float = 1.0
-    note: str | None = None  # where the temperature is not the most likely one: why
+    offset: float = 0.0
+    note: str | None = None  # where they are not the most likely ones: why
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Calibration:
         """As a report keeps it; a report of old keeps none."""
-        temperature = kept.get("temperature", 1.0)
-        if not isinstance(temperature, int | float) or not 0 < temperature < inf:
-            raise ChronolinkError(
-                f"the report's temperature is {temperature!r}, not a number above 0; bring back the report of this run"
-            )
-        return cls(float(temperature), kept.get("note", "the run has no calibration; the temperature is 1"))
+        temperature, offset = kept.get("temperature", 1.0), kept.get("offset", 0.0)
+        for name, value, kind, least in (
+            ("temperature", temperature, "a number above 0", 0.0),
+            ("offset", offset, "a number", -inf),
+        ):
+            if not isinstance(value, int | float) or not least < value < inf:
+                raise ChronolinkError(
+                    f"the report's {name} is {value!r}, not {kind}; bring back the report of this run"
+                )
+        note = kept.get("note", "the run has no calibration; scores are taken for log-odds")
+        return cls(float(temperature), float(offset), note)
+
+    def probability(self, scores: Floats) -> NDArray[np.float64]:
+        """Without overflow at any score."""
+        return _sigmoid((np.asarray(scores, dtype=np.float64) - self.offset) / self.temperature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +70,32 @@ class Bins:
         return sum(apart) / sum(self.count)
 
 
-def probability(scores: Floats, temperature: float = 1.0) -> NDArray[np.float64]:
-    """sigmoid(score / temperature), without overflow at any score."""
-    found: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, -(np.asarray(scores, dtype=np.float64) / temperature)))
-    return found
+def fit_calibration(positive: Floats, negative: Floats) -> Calibration:
+    """The temperature and offset under which it is most likely that the positive scores' links happened, and no others.
 
-
-def fit_temperature(positive: Floats, negative: Floats) -> Calibration:
-    """The temperature under which it is most likely that the positive scores' links happened and the others did not.
-
-    Scores that no temperature can make probabilities keep a temperature of 1: a heuristic that scores from 0 to 1 says
-    1/2 or more of every pair at any temperature. Without one wrong sign, likelihood grows for ever as the temperature
-    falls; then n answers promise odds of n + 1 to 1 at the mean score (the rule of succession), not certainty.
+    Where no score of a link lies below one of the others, likelihood grows for ever as the temperature falls; then n
+    answers promise odds of n + 1 to 1 at the mean distance (the rule of succession), not certainty.
     """
-    obstacle = _obstacle(positive, negative)
-    if obstacle:
-        return Calibration(note=f"{obstacle}; the temperature stays 1")
-    right = np.concatenate([positive.ravel(), -negative.ravel()]).astype(np.float64)  # above 0: the sign is right
-    largest = float(np.abs(right).max())
-    right /= largest
-    if right.min() >= 0:
-        note = "no validation score has the wrong sign; the temperature goes by their number"
-        return Calibration(largest * float(right.mean()) / log(right.size + 1), note)
-    if right.mean() <= 0:
-        return Calibration(largest * FARTHEST, "the validation scores tell nothing; all probabilities are near 1/2")
-    return Calibration(largest * _most_likely(right))
+    scores = np.concatenate([positive.ravel(), negative.ravel()]).astype(np.float64)
+    happened = np.repeat([1.0, 0.0], [positive.size, negative.size])
+    if not positive.size or not negative.size:
+        return Calibration(note="there are no validation scores; they are taken for log-odds")
+    if not np.isfinite(scores).all():
+        return Calibration(note="not all validation scores are finite; they are taken for log-odds")
+    if scores.min() == scores.max():
+        return Calibration(offset=float(scores[0]), note="all validation scores are equal; the probability is 1/2")
+    if negative.max() <= positive.min():
+        return _without_a_mistake(scores, float(negative.max() + positive.min()) / 2)
+    slope, bias, centre, scale = _most_likely(scores, happened)
+    if slope <= 0 or not isfinite(scale / slope):
+        note = "the validation scores tell nothing; all probabilities are near 1/2"
+        return Calibration(float(np.abs(scores).max()) * FARTHEST, note=note)
+    return Calibration(scale / slope, centre - bias * scale / slope)
 
 
-def reliability(positive: Floats, negative: Floats, temperature: float = 1.0) -> Bins:
+def reliability(positive: Floats, negative: Floats, calibration: Calibration) -> Bins:
     """How often the links of each bin of probability happened."""
-    found = probability(np.concatenate([positive.ravel(), negative.ravel()]), temperature)
+    found = calibration.probability(np.concatenate([positive.ravel(), negative.ravel()]))
     happened = np.repeat([1.0, 0.0], [positive.size, negative.size])
     place = np.minimum((found * BINS).astype(np.int64), BINS - 1)
     inside = [place == number for number in range(BINS)]
@@ -98,27 +106,41 @@ def reliability(positive: Floats, negative: Floats, temperature: float = 1.0) ->
     )
 
 
-def _obstacle(positive: Floats, negative: Floats) -> str | None:
-    """Why no temperature makes these scores probabilities, if none does."""
-    scores = np.concatenate([positive.ravel(), negative.ravel()])
-    if not scores.size:
-        return "there are no validation scores"
-    if not np.isfinite(scores).all():
-        return "not all validation scores are finite"
-    if scores.min() >= 0 or scores.max() <= 0:
-        return "all validation scores lie on one side of 0, where no temperature makes them probabilities"
-    return None
+def _without_a_mistake(scores: NDArray[np.float64], middle: float) -> Calibration:
+    distance = float(np.abs(scores - middle).mean())
+    note = "no validation score is on the wrong side; the temperature goes by their number"
+    return Calibration(distance / log(scores.size + 1), middle, note)
 
 
-def _most_likely(right: NDArray[np.float64]) -> float:
-    """Where the slope of sum log(1 + exp(-right / T)) changes its sign, by halving a range of log T.
+def _most_likely(scores: NDArray[np.float64], happened: NDArray[np.float64]) -> tuple[float, float, float, float]:
+    """Slope, bias, centre and scale of sigmoid(slope * (score - centre) / scale + bias), by Newton's method.
 
-    The sum is convex in 1 / T, with slope -sum right * sigmoid(-right / T), so there is one such place. Scores up to 1.
+    The loss is convex; a step that does not lower it is halved. Centre and scale are of the middle half of the
+    scores, so that one extreme score does not decide where the search begins.
     """
-    low = max(log(np.abs(right[right != 0]).min()) - 8, -690.0)  # below, the wrong signs outweigh all others
-    high = log(FARTHEST)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        lower_is_better = (right * probability(-right, exp(middle))).sum() > 0
-        low, high = (low, middle) if lower_is_better else (middle, high)
-    return exp((low + high) / 2)
+    low, centre, high = np.quantile(scores, [0.25, 0.5, 0.75])
+    scale = float(high - low) or float(np.abs(scores - centre).mean())
+    inputs = np.stack([(scores - centre) / scale, np.ones_like(scores)])
+    found = np.array([1.0, 0.0])
+    loss = _loss(found @ inputs, happened)
+    for _ in range(STEPS):
+        said = _sigmoid(found @ inputs)
+        slope = inputs @ (said - happened)
+        curvature = (inputs * (said * (1 - said))) @ inputs.T
+        step = np.linalg.lstsq(curvature, slope, rcond=None)[0]
+        while (lower := _loss((found - step) @ inputs, happened)) > loss and np.abs(step).max() > 1e-14:
+            step /= 2
+        if lower >= loss:
+            break
+        found, loss = found - step, lower
+    return float(found[0]), float(found[1]), float(centre), scale
+
+
+def _loss(logits: NDArray[np.float64], happened: NDArray[np.float64]) -> float:
+    """The negative log likelihood."""
+    return float((np.logaddexp(0.0, logits) - happened * logits).sum())
+
+
+def _sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, -logits))
+    return found

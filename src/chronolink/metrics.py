@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from .calibration import probability, reliability
+from .calibration import Calibration, reliability
 from .negatives import BLOCK
 
 Floats = NDArray[np.floating]
@@ -31,20 +31,21 @@ def reciprocal_ranks(positive: Floats, candidates: Floats) -> dict[str, float]:
     return {"mrr": float((1 / rank).mean()), "hits@10": float((rank <= 10).mean()), "events": len(positive)}
 
 
-def trust(positive: Floats, negative: Floats, temperature: float) -> dict[str, float]:
-    """Brier score and expected calibration error of sigmoid(score / temperature); before it, of sigmoid(score)."""
+def trust(positive: Floats, negative: Floats, calibration: Calibration) -> dict[str, float]:
+    """Brier score and expected calibration error of the calibrated probabilities; before, of sigmoid(score)."""
+    plain = Calibration()
     return {
-        "brier": _brier(positive, negative, temperature),
-        "ece": reliability(positive, negative, temperature).error,
-        "brier_before": _brier(positive, negative, 1.0),
-        "ece_before": reliability(positive, negative, 1.0).error,
+        "brier": _brier(positive, negative, calibration),
+        "ece": reliability(positive, negative, calibration).error,
+        "brier_before": _brier(positive, negative, plain),
+        "ece_before": reliability(positive, negative, plain).error,
     }
 
 
-def _brier(positive: Floats, negative: Floats, temperature: float) -> float:
+def _brier(positive: Floats, negative: Floats, calibration: Calibration) -> float:
     """The mean square between what was said and what happened."""
     happened, scores = _labelled(positive, negative)
-    return float(((probability(scores, temperature) - happened) ** 2).mean())
+    return float(((calibration.probability(scores) - happened) ** 2).mean())
 
 
 def _average_precision(positive: Floats, negative: Floats) -> float:

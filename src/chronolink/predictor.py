@@ -50,7 +50,7 @@ class Predictor:
         graph = self._restore(LiveState.read(self._live / "state.safetensors", self._digest))
         self.name, self.dated = graph.name, graph.dated
         self._layout = Layout.of(self.settings, graph.edge_features.shape[1], graph.dated)
-        self._temperature = _temperature(self.folder)
+        self._calibration = _calibration(self.folder)
         self.catch_up()
 
     def _restore(self, state: LiveState | None) -> TemporalGraph:
@@ -240,8 +240,8 @@ class Predictor:
             )
 
     def _scored(self, scores: Tensor) -> Scored:
-        double = scores.double()
-        return Scored(double.numpy(), torch.sigmoid(double / self._temperature).numpy())
+        double = scores.double().numpy()
+        return Scored(double, self._calibration.probability(double))
 
 
 def open_run(run: Path | str) -> Predictor:
@@ -249,6 +249,6 @@ def open_run(run: Path | str) -> Predictor:
     return Predictor(run)
 
 
-def _temperature(folder: RunFolder) -> float:
-    """What scores are divided by to become probabilities; 1 where the report does not tell."""
-    return Calibration.of(Report.read(folder.report).calibration if folder.report.exists() else {}).temperature
+def _calibration(folder: RunFolder) -> Calibration:
+    """What makes scores probabilities; scores are log-odds where the report does not tell."""
+    return Calibration.of(Report.read(folder.report).calibration if folder.report.exists() else {})

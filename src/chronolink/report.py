@@ -30,7 +30,7 @@ class Report:
     selected: Mapping[str, Any]  # by criterion: epoch, validation AP, test, calibration
     test: Mapping[str, Any]  # of the first criterion; test["random"]["ap"], test["unseen"]["random"]["ap"], ...
     cost: Mapping[str, Any]  # seconds an epoch, peak memory: these differ from run to run
-    # of the first criterion: temperature, note, reliability of the test by negatives; reports of old lack it
+    # of the first criterion: temperature, offset, note, reliability of the test by negatives; reports of old lack it
     calibration: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:

@@ -87,20 +87,22 @@ def show_test(title: str, test: Mapping[str, Any]) -> None:
         console.print(f"brier, ece before calibration: {shown}", highlight=False)
 
 
-def show_temperature(calibration: Calibration) -> None:
+def show_calibration(calibration: Calibration) -> None:
     """What makes a score a probability."""
     if not _first():
         return
-    console.print(f"probability = sigmoid(score / {calibration.temperature:.6g})", highlight=False)
+    offset, temperature = calibration.offset, calibration.temperature
+    shift = f"score {'-' if offset >= 0 else '+'} {abs(offset):.6g}"
+    console.print(f"probability = sigmoid(({shift}) / {temperature:.6g})", highlight=False)
     if calibration.note:
         console.print(calibration.note, highlight=False)
 
 
 def keep_reliability(report: Report, out: Path) -> None:
-    """Shows the temperature of a finished run and draws into its folder how far the probabilities hold."""
+    """Shows the calibration of a finished run and draws into its folder how far the probabilities hold."""
     if not _first() or not report.calibration:
         return
-    show_temperature(Calibration.of(report.calibration))
+    show_calibration(Calibration.of(report.calibration))
     if not (out / "reliability.png").exists():
         _draw(report, out)
     console.print(f"reliability: {out / 'reliability.png'}", highlight=False)
@@ -110,7 +112,7 @@ def _draw(report: Report, out: Path) -> None:
     """PDF for papers, then PNG: where that is, both are."""
     from ..figures.reliability import reliability  # matplotlib is slow to import, and this file is everywhere
 
-    title = f"{report.data['name']}: temperature {report.calibration['temperature']:.3g}"
+    title = f"{report.data['name']}: probabilities against what happened"
     figure = reliability(report.calibration["reliability"], title)
     for suffix in ("pdf", "png"):
         content = BytesIO()

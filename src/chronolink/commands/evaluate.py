@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Literal, get_args
 
 from jsonargparse import ArgumentParser
@@ -20,7 +21,7 @@ from ..tasks.link_prediction import LinkPrediction, Part
 from ..training.evaluate import summary, verdicts
 from ..training.processes import accelerator_for
 from ._arguments import command_parser, parse, tidy
-from ._console import show_temperature, show_test, watcher
+from ._console import show_calibration, show_test, watcher
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -48,14 +49,14 @@ def main(arguments: Sequence[str]) -> None:
         settings.candidates,
         settings.batch_size,
         watch,
-        calibration.temperature,
+        calibration,
     )
     watch.close()
     if settings.json:
-        print(json.dumps({**summary(found), "temperature": calibration.temperature}, indent=2))
+        print(json.dumps({**summary(found), "calibration": asdict(calibration)}, indent=2))
     else:
         show_test(f"{graph.name}, {settings.part} ({settings.run})", summary(found))
-        show_temperature(calibration)
+        show_calibration(calibration)
 
 
 def _parser() -> ArgumentParser:

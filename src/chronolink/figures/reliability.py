@@ -19,7 +19,7 @@ LINES: dict[str, dict[str, Any]] = {
     "before": {"color": "#c8681f", "linestyle": "--", "marker": "s", "markerfacecolor": "white"},
     "after": {"color": "#1b2a49", "linestyle": "-", "marker": "o"},
 }
-NAMES = {"before": "sigmoid(score)", "after": "sigmoid(score / temperature)"}
+NAMES = {"before": "sigmoid(score)", "after": "calibrated on validation"}
 TICKS = (0, 0.25, 0.5, 0.75, 1)
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ..calibration import Bins, reliability
+from ..calibration import Bins, Calibration, reliability
 from ..events import EventStream, TemporalGraph
 from ..history import History
 from ..metrics import Floats, ranking, reciprocal_ranks, trust
@@ -118,11 +118,11 @@ class LinkPrediction:
         """Metrics over all events of a part, and over those with a node that training never met."""
         return self._verdict(part, scores, ranking if scores.negative.shape[1] == 1 else reciprocal_ranks)
 
-    def trust(self, part: Part, scores: Scores, temperature: float) -> Verdict:
-        """How far sigmoid(score / temperature) can be taken for a probability, and how far sigmoid(score) could."""
-        verdict = self._verdict(part, scores, partial(trust, temperature=temperature))
-        both = scores.arrays
-        return replace(verdict, reliability={"before": reliability(*both), "after": reliability(*both, temperature)})
+    def trust(self, part: Part, scores: Scores, calibration: Calibration) -> Verdict:
+        """How far the calibrated probabilities hold, and how far sigmoid(score) would."""
+        verdict = self._verdict(part, scores, partial(trust, calibration=calibration))
+        stages = {"before": Calibration(), "after": calibration}
+        return replace(verdict, reliability={name: reliability(*scores.arrays, way) for name, way in stages.items()})
 
     def _verdict(self, part: Part, scores: Scores, metrics: Callable[[Floats, Floats], dict[str, float]]) -> Verdict:
         unseen = self._unseen[part].cpu().numpy()

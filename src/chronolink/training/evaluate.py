@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from accelerate import Accelerator
 
-from ..calibration import Calibration, fit_temperature
+from ..calibration import Calibration, fit_calibration
 from ..model import LinkModel
 from ..negatives import NegativesName
 from ..tasks.link_prediction import LinkPrediction, Part, Scores, Verdict
@@ -16,6 +16,7 @@ from .epoch import Advance, quietly, run_epoch
 from .watch import Watch
 
 ASKED_AT_ONCE = 4096  # questions; bounds memory where every event has many candidates
+UNCALIBRATED = Calibration()
 
 
 def evaluate(
@@ -44,11 +45,11 @@ def evaluate_candidates(
 def calibrate(
     model: LinkModel, task: LinkPrediction, accelerator: Accelerator, watch: Watch | None = None
 ) -> Calibration:
-    """The temperature that fits the validation events and one random negative each."""
+    """What fits the validation events and one random negative each."""
     watch = watch or Watch()
     watch.stage("calibration", len(task.part("validation")))
     scores = _scores(model, task, "validation", "random", accelerator, advance=watch.advance)
-    return fit_temperature(*scores.arrays)
+    return fit_calibration(*scores.arrays)
 
 
 def verdicts(
@@ -60,9 +61,9 @@ def verdicts(
     candidates: int = 0,
     batch_size: int | None = None,
     watch: Watch | None = None,
-    temperature: float = 1.0,
+    calibration: Calibration = UNCALIBRATED,
 ) -> dict[str, Verdict]:
-    """By kind of negatives, the trust in sigmoid(score / temperature) included.
+    """By kind of negatives, the trust in the calibrated probabilities included.
 
     MRR and Hits@10 stand among the random ones, as their candidates are random.
     """
@@ -71,7 +72,7 @@ def verdicts(
     for kind in negatives:
         watch.stage(f"{part}, {kind} negatives", len(task.part(part)))
         scores = _scores(model, task, part, kind, accelerator, batch_size, watch.advance)
-        found[kind] = task.judge(part, scores) | task.trust(part, scores, temperature)
+        found[kind] = task.judge(part, scores) | task.trust(part, scores, calibration)
     if candidates:
         watch.stage(f"{part}, {candidates} candidates", len(task.part(part)))
         ranked = evaluate_candidates(model, task, part, candidates, accelerator, watch.advance)

@@ -166,12 +166,12 @@ class _Run:
         )
 
     def _test(self, selection: Selection) -> dict[str, Any]:
-        """What a criterion selected, its temperature and its test."""
+        """What a criterion selected, its calibration and its test."""
         if selection.weights:
             self.model.load_state_dict(selection.weights)
         asked = (self.model, self.task, self.accelerator)
         fitted = calibrate(*asked, self.watch)
-        found = verdicts(*asked, candidates=self.training.candidates, watch=self.watch, temperature=fitted.temperature)
+        found = verdicts(*asked, candidates=self.training.candidates, watch=self.watch, calibration=fitted)
         if self.folder is not None and len(self.training.criteria) > 1:
             self.folder.keep(self.model.state_dict(), selection.criterion)
         return {
