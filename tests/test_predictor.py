@@ -167,6 +167,19 @@ def test_what_was_observed_is_there_when_the_run_is_opened_again(
         assert again.past("zoe")[-1].destination == "yan"
 
 
+def test_small_records_are_taken_in_together_when_a_run_is_opened(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with chronolink.open(run) as predictor:
+        before = predictor.history.version
+        for event in [*NEW[:9], ("zoe", "ann", NEW[9][2], 0.0)]:
+            predictor.observe(columns([event]))
+        wanted = scores(predictor)
+    monkeypatch.setattr("chronolink.new_events.TOGETHER", 4)
+    with chronolink.open(run) as again:
+        assert again.history.version == before + 3  # four, four and two
+        assert scores(again) == wanted
+        assert again.past("zoe")[0].destination == "ann"
+
+
 def test_a_saved_run_needs_neither_replay_nor_the_log(tmp_path: Path) -> None:
     source = write(tmp_path / "mail.csv", KNOWN)
     graph = read(source)

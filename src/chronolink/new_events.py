@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from .readers.features import chosen_columns, read_features
 from .readers.nodes import read_names
 from .readers.tables import Table, read_table
 from .readers.times import is_dated, read_times
+
+TOGETHER = 100_000  # events of a joined part
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,29 @@ class NewEvents:
         features = torch.tensor(columns["edge_features"], dtype=torch.float32).view(len(columns["source"]), width)
         time = torch.tensor(columns["time"], dtype=torch.float64)
         return cls(columns["source"], columns["destination"], time, features)
+
+    @classmethod
+    def joined(cls, parts: Iterable[NewEvents]) -> Iterator[NewEvents]:
+        """The same events in few large parts."""
+        kept: list[NewEvents] = []
+        size = 0
+        for part in parts:
+            kept.append(part)
+            size += len(part)
+            if size >= TOGETHER:
+                yield cls._whole(kept)
+                kept, size = [], 0
+        if kept:
+            yield cls._whole(kept)
+
+    @classmethod
+    def _whole(cls, parts: list[NewEvents]) -> NewEvents:
+        return cls(
+            [name for part in parts for name in part.source],
+            [name for part in parts for name in part.destination],
+            torch.cat([part.time for part in parts]),
+            torch.cat([part.edge_features for part in parts]),
+        )
 
 
 @dataclass(frozen=True, slots=True)

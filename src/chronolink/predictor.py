@@ -100,9 +100,10 @@ class Predictor:
         return len(new)
 
     def catch_up(self) -> None:
-        """Takes in what the journal holds beyond what is known."""
-        for record in self._journal.unread():
-            self._apply(NewEvents.from_bytes(record, self._layout.width))
+        """Takes in what the journal holds beyond what is known; only a memory minds in which batches it came."""
+        records = (NewEvents.from_bytes(record, self._layout.width) for record in self._journal.unread())
+        for new in records if self.model.remembers else NewEvents.joined(records):
+            self._apply(new)
 
     def score(
         self, source: Sequence[str], destination: Sequence[str], at: Sequence[float] | float | None = None
