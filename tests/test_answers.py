@@ -114,7 +114,7 @@ def test_when_a_candidate_was_last_met_lies_strictly_before_the_asked_time(run: 
     known = [(row[0], row[1], datetime.fromisoformat(row[2])) for row in events(0, 400)]
     for source, _, time in known[200:212]:
         for row in json.loads(answer("rank", run, "--node", source, "--at", time.isoformat(), "--json")):
-            met = [t for s, d, t in known if (s, d) == (source, row["candidate"]) and t < time]
+            met = [t for s, d, t in known if {s, d} == {source, row["candidate"]} and t < time]
             assert row["last_met"] == (max(met).isoformat(sep=" ") if met else None)
 
 

@@ -18,7 +18,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate for the next link; `last_met` is None for a pair that never met."""
+    """A candidate for the next link; `last_met`, whoever turned to whom, is None for a pair that never met."""
 
     name: str
     probability: float

@@ -129,8 +129,7 @@ class Predictor:
         scores = self._asking.among(source, chosen, time)
         best = torch.argsort(scores, descending=True, stable=True)[:top]
         found, likely = self._scored(scores[best]), chosen[best]
-        moments = torch.full((len(likely),), time, dtype=torch.float64)
-        met = self.history.last_meeting(source.expand(len(likely)), likely, moments)
+        met = self._last_met(source.expand(len(likely)), likely, time)
         rows = zip(likely.tolist(), found.probability.tolist(), found.score.tolist(), met.tolist(), strict=True)
         return [Ranked(self.names.known[n], p, s, t if math.isfinite(t) else None) for n, p, s, t in rows]
 
@@ -216,6 +215,12 @@ class Predictor:
         both_ends, _, _ = self.history.events_at(self.history.positions(node, time))
         others: Tensor = torch.unique(both_ends - node)
         return others
+
+    def _last_met(self, one: Tensor, other: Tensor, time: float) -> Tensor:
+        """When they met last, whoever turned to whom; -inf if never."""
+        moments = torch.full((len(one),), time, dtype=torch.float64)
+        meetings = (self.history.last_meeting(*pair, moments) for pair in ((one, other), (other, one)))
+        return torch.maximum(*meetings)
 
     def _positions(self, node: str, time: float, most: int) -> list[int]:
         at_least_one(most=most)
