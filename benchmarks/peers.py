@@ -150,7 +150,7 @@ def peers(name: str) -> Iterator[float]:
     hooks.register("train", RecencyNeighborHook(graph.num_nodes, NEIGHBOURS[name], list(SEEDS), list(times)))
     model = PEERS[name](graph.num_nodes)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
-    loader = DGDataLoader(DGraph(_as_tgm(train)), batch_size=BATCH, hook_manager=hooks)
+    loader = DGDataLoader(DGraph(as_tgm(train)), batch_size=BATCH, hook_manager=hooks)
     with hooks.activate("train"):
         batches, first = iter(loader), _middle(train) // BATCH
         while True:
@@ -173,7 +173,7 @@ def _middle(train: EventStream) -> int:
     return len(train) // 2 // BATCH * BATCH
 
 
-def _as_tgm(train: EventStream) -> Any:
+def as_tgm(train: EventStream) -> Any:
     pairs = torch.stack([train.source, train.destination], dim=1).int()
     return DGData.from_raw(train.time.long(), pairs, edge_x=torch.zeros(len(train), WIDTH))
 

@@ -124,9 +124,9 @@ def test_one_extreme_score_among_many_does_not_spoil_the_search() -> None:
 @pytest.mark.parametrize(
     ("positive", "negative", "words"),
     [
-        ([], [], "there are no validation scores"),
-        ([1.0, np.inf], [-1.0, 0.5], "not all validation scores are finite"),
-        ([1.0, np.nan], [-1.0, 0.5], "not all validation scores are finite"),
+        ([1.0] * 9, [-1.0] * 9, "9 validation events are too few"),
+        ([1.0, np.inf] * 9, [-1.0, 0.5] * 9, "not all validation scores are finite"),
+        ([1.0, np.nan] * 9, [-1.0, 0.5] * 9, "not all validation scores are finite"),
     ],
 )
 def test_scores_that_cannot_be_mended_are_taken_for_log_odds_and_it_is_said_why(
@@ -138,7 +138,7 @@ def test_scores_that_cannot_be_mended_are_taken_for_log_odds_and_it_is_said_why(
 
 
 def test_scores_that_are_all_equal_are_even_odds() -> None:
-    found = fit_calibration(np.full(3, 7.0), np.full(3, 7.0))
+    found = fit_calibration(np.full(30, 7.0), np.full(30, 7.0))
     assert found.probability(np.array([7.0]))[0] == 0.5
     assert "equal" in str(found.note)
 
@@ -157,10 +157,10 @@ def test_a_validation_without_a_mistake_promises_no_certainty() -> None:
 
 
 def test_scores_that_tell_nothing_become_even_odds() -> None:
-    found = fit_calibration(np.array([-5.0, 1.0]), np.array([5.0, -1.0]))
+    found = fit_calibration(np.tile([-5.0, 1.0], 9), np.tile([5.0, -1.0], 9))
     np.testing.assert_allclose(found.probability(np.array([-5.0, 5.0])), 0.5, atol=1e-6)
     assert "tell nothing" in str(found.note)
-    reversed_ = fit_calibration(np.array([-5.0, -1.0]), np.array([5.0, 1.0]))
+    reversed_ = fit_calibration(np.tile([-5.0, -1.0], 9), np.tile([5.0, 1.0], 9))
     np.testing.assert_allclose(reversed_.probability(np.array([-5.0, 5.0])), 0.5, atol=1e-6)
 
 

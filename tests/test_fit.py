@@ -18,6 +18,7 @@ import yaml
 from accelerate import Accelerator
 from safetensors.torch import load_file
 
+import chronolink
 from chronolink import ChronolinkError, Report, RunFolder, Split, Training, build, fit
 from chronolink.events import EventStream, TemporalGraph
 from chronolink.tasks.link_prediction import LinkPrediction
@@ -209,3 +210,32 @@ def test_a_run_killed_at_several_moments_ends_with_the_same_report(tmp_path: Pat
 
 def _unchanged(path: Path, since: int | None) -> bool:
     return not path.exists() or path.stat().st_mtime_ns == since
+
+
+def test_scores_that_are_no_numbers_end_a_training_in_one_sentence() -> None:
+    graph = learnable()
+    with pytest.raises(ChronolinkError, match="scores are infinite or not numbers; lower the learning rate"):
+        fit(quick(graph), graph, Training(epochs=2, learning_rate=1e30))
+
+
+def test_a_run_on_events_in_memory_says_that_it_keeps_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    graph = learnable()
+    fit(quick(graph), graph, Training(epochs=1), out=tmp_path / "run")
+    assert "will keep no events" in caplog.text
+    with pytest.raises(ChronolinkError, match="was trained on events in memory, which it does not keep"):
+        chronolink.open(tmp_path / "run")
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_run_with_features_of_nodes_is_opened_from_any_folder(
+    kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{n % 5},{n % 7},{n},0.5\n" for n in range(60))
+    Path("log.csv").write_text(f"source,destination,time,weight\n{rows}")
+    Path("people.csv").write_text("node,age\n" + "".join(f"{n},{n + 20}\n" for n in range(7)))
+    graph = chronolink.load("log.csv", node_features=kind("people.csv"), edge_features=("weight",))
+    fit(build("recency", graph), graph, Training(epochs=1), out="run")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert chronolink.open("../run").history.node_features.shape == (7, 1)

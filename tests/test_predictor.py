@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -180,6 +182,56 @@ def test_small_records_are_taken_in_together_when_a_run_is_opened(run: Path, mon
         assert again.past("zoe")[0].destination == "ann"
 
 
+def test_an_event_that_the_disk_has_no_room_for_is_refused_and_not_kept(run: Path) -> None:
+    with chronolink.open(run) as predictor:
+        predictor.observe(columns(NEW[:1]))
+        size, journal = predictor.size, run / "live" / "journal"
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (journal.stat().st_size + 20, limits[1]))
+        try:
+            with pytest.raises(ChronolinkError, match="nothing was kept"):
+                predictor.observe(columns(NEW[1:2]))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, ignored)
+        assert predictor.size == size
+    with chronolink.open(run) as again:
+        assert again.size == size
+        again.observe(columns(NEW[1:2]))
+    assert chronolink.open(run).size == size + 1
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(run: Path) -> None:
+    (run / "live").write_text("in the way")
+    with pytest.raises(ChronolinkError, match="cannot be written"):
+        chronolink.open(run).observe(columns(NEW[:1]))
+
+
+def test_times_are_asked_as_dates_and_names_as_numbers_too(tmp_path: Path, run: Path) -> None:
+    predictor = chronolink.open(run)
+    at = moment("2024-03-08 12:00")
+    assert predictor.rank("ann", "2024-03-08 12:00") == predictor.rank("ann", at)
+    assert predictor.past("ann", "2024-03-08") == predictor.past("ann", moment("2024-03-08"))
+    assert predictor.score(*PAIRS, "2024-03-08 12:00").score.tolist() == scores(predictor, at)
+    with pytest.raises(ChronolinkError, match="'soon' is no time"):
+        predictor.rank("ann", "soon")
+    rows = "".join(f"{n % 5},{n % 7},{n}\n" for n in range(40))
+    (tmp_path / "log.csv").write_text(f"source,destination,time\n{rows}")
+    graph = load(tmp_path / "log.csv")
+    fit(build("recency", graph), graph, Training(epochs=1), out=tmp_path / "numbers")
+    numbers = chronolink.open(tmp_path / "numbers")
+    assert numbers.rank(3) == numbers.rank("3")  # type: ignore[arg-type]
+    with pytest.raises(ChronolinkError, match="no node named '99'"):
+        numbers.rank(99)  # type: ignore[arg-type]
+
+
+def test_a_time_that_is_none_is_said_to_be_so_in_the_first_row_too(run: Path) -> None:
+    for text, words in (("soon", "neither a number nor an ISO date"), ("", "when is missing")):
+        with pytest.raises(ChronolinkError, match=f"row 1: .*{words}"):
+            chronolink.open(run).observe(columns([("ann", "bob", text, 0.0)]))
+
+
 def test_a_saved_run_needs_neither_replay_nor_the_log(tmp_path: Path) -> None:
     source = write(tmp_path / "mail.csv", KNOWN)
     graph = read(source)
@@ -244,7 +296,7 @@ def test_a_memory_is_not_asked_about_the_past(runs: dict[str, Path]) -> None:
         ([NEW[5], ("ann", "bob", "2024-03-02", 0.0)], "older than the last one"),
         ([("ann", "bob", "1709251200", 0.0)], "when holds numbers, the run's events have dates"),
         ([("ann", "", NEW[5][2], 0.0)], "to is missing"),
-        ([("ann", "bob", "soon", 0.0)], "numbers"),
+        ([("ann", "bob", "1082008561", 0.0)], "holds numbers"),
         ([("ann", "bob", NEW[5][2], float("nan"))], "weight is not a number"),
     ],
 )

@@ -68,9 +68,9 @@ def test_a_prefix_without_columns_is_refused() -> None:
     assert "no column begins with 'g_'" in refused(frame(f_1=[1, 2]), edge_features=["g_*"])
 
 
-@pytest.mark.parametrize("text", ["", "\n", "  \n\n"])
+@pytest.mark.parametrize("text", ["", "\n", "  \n\n", "\nsource,destination,time\n0,1,2\n1,0,3\n"])
 def test_an_empty_file_is_refused(write: Write, text: str) -> None:
-    assert "the file is empty" in refused(write(text))
+    assert "the first line is empty" in refused(write(text))
 
 
 def test_a_header_alone_is_refused(write: Write) -> None:
@@ -198,3 +198,14 @@ def test_an_unsupported_suffix_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("thing", [None, 5, [(0, 1, 2)]])
 def test_what_is_no_table_is_refused(thing: object) -> None:
     assert "give a path, a pandas or polars frame or an Arrow table" in refused(thing)
+
+
+def test_one_column_for_both_ends_is_refused() -> None:
+    assert "'source' is given as source and as destination; name two columns" in refused(frame(), destination="source")
+
+
+def test_a_compressed_file_that_is_cut_short_is_said_to_be_so(tmp_path: Path) -> None:
+    rows = "".join(f"{n % 97},{n * 7919 % 89},{n}\n" for n in range(50_000))
+    whole = gzip.compress(f"{HEADER}{rows}".encode())
+    (tmp_path / "log.csv.gz").write_bytes(whole[: len(whole) // 2])
+    assert "damaged or cut short" in refused(tmp_path / "log.csv.gz")

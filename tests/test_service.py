@@ -168,3 +168,13 @@ def test_no_answer_is_kept_by_a_browser_or_read_as_something_else(client: TestCl
         headers = client.get(address).headers
         assert headers["cache-control"] == "no-store"
         assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_what_another_process_appended_counts_in_the_next_answer(run: Path, client: TestClient) -> None:
+    before = good(client.get("/past/ann"))["events"]
+    with Predictor(run) as other:
+        other.observe({name: [value] for name, value in event(500).items()})
+    after = good(client.get("/past/ann"))["events"]
+    assert len(after) == min(len(before) + 1, 50)
+    assert after != before
+    assert good(client.get("/about"))["last_time"] == moment(day(500))

@@ -41,6 +41,9 @@ class Slow:
     def last_time(self) -> float:
         return float(self.size)
 
+    def catch_up(self) -> None:
+        """Nobody else appends."""
+
     def observe(self, events: dict[str, list[Any]]) -> int:
         self.first += 1
         time.sleep(0.002)

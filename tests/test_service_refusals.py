@@ -98,7 +98,7 @@ WRONG_EVENTS = [
     ({"events": [{**event(200), "amount": "much"}]}, "amount 'much' is no number"),
     ({"events": [{"who": "ann", "whom": "bob", "when": event(200)["when"]}]}, "no column 'amount'"),
     ({"events": [event(200), event(3)]}, "is older than the last one at 2024-07-18"),
-    ({"events": [{**event(200), "when": "soon"}]}, "give dates"),
+    ({"events": [{**event(200), "when": "soon"}]}, "when 'soon' is neither a number nor an ISO date"),
     ({"events": [{**event(200), "when": 1.8e9}]}, "when holds numbers, the run's events have dates; give dates"),
     ({"events": [event(200), {**event(200), "when": 1.8e9}]}, "give numbers only or dates only"),
     ({"events": [{**event(200), "\ud800": 1}]}, "events"),

@@ -17,6 +17,7 @@ Floats = NDArray[np.floating]
 BINS = 10
 FARTHEST = 2.0**20  # times the largest score: all probabilities are 1/2 there, to six digits
 STEPS = 200
+FEWEST = 10  # links, and as many that did not happen: fewer tell too little
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ def fit_calibration(positive: Floats, negative: Floats) -> Calibration:
     """
     scores = np.concatenate([positive.ravel(), negative.ravel()]).astype(np.float64)
     happened = np.repeat([1.0, 0.0], [positive.size, negative.size])
-    if not positive.size or not negative.size:
-        return Calibration(note="there are no validation scores; they are taken for log-odds")
+    if min(positive.size, negative.size) < FEWEST:
+        return Calibration(note=f"{positive.size} validation events are too few to calibrate; scores are log-odds")
     if not np.isfinite(scores).all():
         return Calibration(note="not all validation scores are finite; they are taken for log-odds")
     if scores.min() == scores.max():

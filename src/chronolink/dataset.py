@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from .datasets.fetch import cached, fetch
 from .datasets.zenodo_format import read_archive, read_folder
@@ -84,7 +84,8 @@ def load(data: str | Path, **columns: Unpack[Columns]) -> TemporalGraph:
         if dataset.name == name:
             _refuse_columns(name, columns)
             return replace(dataset.load(), origin={"data": name})
-    return replace(_load_path(data, columns), origin={"data": name, **columns})
+    graph = _load_path(data, columns)
+    return replace(graph, origin={"data": name, **_kept(columns)}) if _can_be_kept(columns) else graph
 
 
 def _load_path(name_or_path: str | Path, columns: Columns) -> TemporalGraph:
@@ -93,6 +94,19 @@ def _load_path(name_or_path: str | Path, columns: Columns) -> TemporalGraph:
         _refuse_columns(path.name, columns)
         return read_folder(path) if path.is_dir() else read_archive(path)
     return read_events(path, **columns)
+
+
+def _can_be_kept(columns: Columns) -> bool:
+    """Whether the same graph can be had again from what is written down: a second table in memory cannot."""
+    return isinstance(columns.get("node_features"), str | Path | None)
+
+
+def _kept(columns: Columns) -> dict[str, Any]:
+    """The columns as text, valid from any folder."""
+    written: dict[str, Any] = dict(columns)
+    if written.get("node_features") is not None:
+        written["node_features"] = str(expanded(written["node_features"]).resolve())
+    return {name: value if isinstance(value, str | None) else list(value) for name, value in written.items()}
 
 
 def _plain(name: str) -> str:

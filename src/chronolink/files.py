@@ -15,11 +15,16 @@ from .errors import ChronolinkError
 def write_whole(path: Path, content: bytes | str) -> None:
     """Replaces a file so that a kill or a power cut leaves the old one or the new one, never a part."""
     part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        with part.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        error.filename = str(path)  # a full disk names none
+        raise
 
 
 def read_json(path: Path) -> Any:

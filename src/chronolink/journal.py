@@ -7,6 +7,8 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,7 +30,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.end = len(BEGINNING)  # of the last whole record that was read or written
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
 
     def unread(self) -> Iterator[bytes]:
         """The whole records behind those that were read or written before."""
@@ -46,10 +48,7 @@ class Journal:
         """Makes this process the only one that appends; tells whether it was not before."""
         if self._file is not None:
             return False
-        if not self.path.exists():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self.path, BEGINNING)
-        file = self.path.open("r+b")
+        file = self._opened()
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -65,20 +64,41 @@ class Journal:
         if len(record) >= MOST:
             raise ChronolinkError(f"{len(record)} bytes at once are too many; append fewer events at a time")
         try:
-            self._file.seek(self.end)
-            self._file.truncate()
-            self._file.write(HEAD.pack(len(record), zlib.crc32(record)) + record)
-            self._file.flush()
+            self._file.truncate(self.end)
+            end = _write_at(self._file, self.end, HEAD.pack(len(record), zlib.crc32(record)) + record)
             os.fsync(self._file.fileno())
         except OSError as error:
-            self._file.truncate(self.end)
-            raise ChronolinkError(f"{self.path} cannot be written ({error.strerror}); nothing was kept") from error
-        self.end = self._file.tell()
+            with suppress(OSError):
+                self._file.truncate(self.end)
+            raise self._unwritable(error) from error
+        self.end = end
+
+    def _opened(self) -> FileIO:
+        """Without a buffer, in which a record that was refused could wait to be written after all."""
+        try:
+            if not self.path.exists():
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(self.path, BEGINNING)
+            return self.path.open("r+b", buffering=0)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> ChronolinkError:
+        return ChronolinkError(f"{self.path} cannot be written ({str(error.strerror).lower()}); nothing was kept")
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _write_at(file: FileIO, place: int, content: bytes) -> int:
+    """Where the content ends; a disk that fills may take a part of it at a time."""
+    rest = memoryview(content)
+    while rest:
+        written = os.pwrite(file.fileno(), rest, place)
+        place, rest = place + written, rest[written:]
+    return place
 
 
 def _whole(file: BinaryIO) -> bytes | None:

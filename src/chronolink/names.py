@@ -29,7 +29,7 @@ class Names:
     def find(self, names: Sequence[str]) -> Tensor:
         """The nodes of these names, int64; each must be known."""
         try:
-            return torch.tensor([self._node[name] for name in names], dtype=torch.int64)
+            return torch.tensor([self._node[str(name)] for name in names], dtype=torch.int64)
         except KeyError as error:
             raise self.unknown(error.args[0]) from None
 

@@ -89,9 +89,9 @@ class Layout:
     def read(self, events: Any) -> NewEvents:
         """From a path, a frame, an Arrow table or columns; sorted by time, ties in their order."""
         table = read_table(events)
+        time = torch.from_numpy(read_times(table, self.time).to_numpy(writable=True))
         self._check_kind(table)
         source, destination = (read_names(table, end).to_list() for end in (self.source, self.destination))
-        time = torch.from_numpy(read_times(table, self.time).to_numpy(writable=True))
         order = torch.argsort(time, stable=True)
         rows = order.tolist()
         return NewEvents(

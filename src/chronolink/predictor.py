@@ -26,7 +26,7 @@ from .names import Names
 from .negatives import BLOCK
 from .new_events import Layout, NewEvents
 from .query import LinkQuery
-from .readers.times import shown
+from .readers.times import moment, shown
 from .report import Report
 from .run import RunFolder, build_from
 
@@ -100,23 +100,25 @@ class Predictor:
         return len(new)
 
     def catch_up(self) -> None:
-        """Takes in what the journal holds beyond what is known; only a memory minds in which batches it came."""
+        """Takes in what others appended; only a memory minds in which batches it came."""
         records = (NewEvents.from_bytes(record, self._layout.width) for record in self._journal.unread())
         for new in records if self.model.remembers else NewEvents.joined(records):
             self._apply(new)
 
     def score(
-        self, source: Sequence[str], destination: Sequence[str], at: Sequence[float] | float | None = None
+        self, source: Sequence[str], destination: Sequence[str], at: Sequence[float] | float | str | None = None
     ) -> Scored:
-        """Of pairs at one time or each at its own; just after the last event if none is given."""
+        """Of pairs at one time, a number or a date, or each at its own; just after the last event if none is given."""
         if len(source) != len(destination):
             raise ChronolinkError(f"{len(source)} sources and {len(destination)} destinations; give pairs")
-        times = torch.as_tensor(self._asked(None) if at is None else at, dtype=torch.float64)
+        times = torch.as_tensor(self._asked(at) if at is None or isinstance(at, str) else at, dtype=torch.float64)
         if times.dim() and len(times) != len(source):
             raise ChronolinkError(f"{len(source)} pairs and {len(times)} times; give one time a pair, or one for all")
         return self._scored(self._ask(self.names.find(source), self.names.find(destination), times))
 
-    def rank(self, node: str, at: float | None = None, top: int = 10, candidates: Candidates = "all") -> list[Ranked]:
+    def rank(
+        self, node: str, at: float | str | None = None, top: int = 10, candidates: Candidates = "all"
+    ) -> list[Ranked]:
         """The likeliest next partners of a node, best first.
 
         Candidates are all nodes that were a destination before (the node itself if it met itself), those that the node
@@ -133,11 +135,11 @@ class Predictor:
         rows = zip(likely.tolist(), found.probability.tolist(), found.score.tolist(), met.tolist(), strict=True)
         return [Ranked(self.names.known[n], p, s, t if math.isfinite(t) else None) for n, p, s, t in rows]
 
-    def past(self, node: str, at: float | None = None, most: int = 50) -> list[PastEvent]:
+    def past(self, node: str, at: float | str | None = None, most: int = 50) -> list[PastEvent]:
         """The latest events of a node strictly before a time, oldest first."""
         return [self._event(position) for position in self._positions(node, self._asked(at), most)]
 
-    def explain(self, source: str, destination: str, at: float | None = None, most: int = 20) -> Explanation:
+    def explain(self, source: str, destination: str, at: float | str | None = None, most: int = 20) -> Explanation:
         """What the score rests on: each of both nodes' latest events, and what the score loses without it.
 
         This is exact for every model, one event at a time. A model's own memory stays as it is, so for a model with a
@@ -196,7 +198,9 @@ class Predictor:
         for start in range(0, len(events), BLOCK):
             self.model.observe(events[start : start + BLOCK], self.history)
 
-    def _asked(self, at: float | None) -> float:
+    def _asked(self, at: float | str | None) -> float:
+        if isinstance(at, str):
+            return moment(at)
         return math.nextafter(self.last_time, math.inf) if at is None else at
 
     def _candidates(self, source: Tensor, time: float, candidates: Candidates) -> Tensor:

@@ -66,6 +66,8 @@ def read_events(
     table = read_table(events)
     if len(table) < 2:
         raise ChronolinkError(f"{table.place}: one event only; give at least two")
+    if source == destination:
+        raise ChronolinkError(f"{table.place}: '{source}' is given as source and as destination; name two columns")
     nodes = Nodes.of(table, (source, destination))
     taken = {source, destination, time, *([label] if label else [])}
     return TemporalGraph(

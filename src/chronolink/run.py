@@ -12,7 +12,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from .build import build
-from .dataset import load
+from .dataset import datasets, load
 from .errors import ChronolinkError
 from .events import TemporalGraph
 from .files import read_json, read_yaml, write_json, write_whole
@@ -71,12 +71,20 @@ class RunFolder:
         """The run's model with its first weights, the data and the split, all as they were at its start."""
         settings = self.settings()
         kept = read_json(self.split)
+        self._refuse_memory(settings["data"])
         graph = load(settings["data"], **{key: settings[key] for key in Columns.__annotations__ if key in settings})
         if graph.digest() != kept["data_digest"]:
             raise ChronolinkError(
                 f"{settings['data']} has changed since {self.path} was begun; bring the old file back"
             )
         return build_from(settings, graph), graph, Split.from_json(kept)
+
+    def _refuse_memory(self, data: str) -> None:
+        if not Path(data).is_absolute() and data not in {known.name for known in datasets()}:
+            raise ChronolinkError(
+                f"{self.path} was trained on events in memory, which it does not keep; write them to a file, "
+                "`chronolink.load` that and train on it"
+            )
 
     def load_weights(self, model: LinkModel, criterion: str = "") -> None:
         if not self.weights(criterion).exists():

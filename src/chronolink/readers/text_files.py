@@ -52,7 +52,7 @@ def _header(path: Path) -> str:
     if "\0" in header:
         raise ChronolinkError(f"{path.name}: binary, not text; save it as CSV in UTF-8")
     if not header.strip():
-        raise ChronolinkError(f"{path.name}: the file is empty; give a header line and the rows below it")
+        raise ChronolinkError(f"{path.name}: the first line is empty; give a header line and the rows below it")
     return header
 
 

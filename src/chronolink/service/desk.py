@@ -62,7 +62,7 @@ class Desk:
     async def ask(self, work: Callable[[Predictor], T]) -> T:
         """What the work finds when its turn comes."""
         self._make_wait()
-        return await self._answer(self._thread.submit(work, self.predictor))
+        return await self._answer(self._thread.submit(lambda: work(self._current())))
 
     async def score(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         self._make_wait()
@@ -98,6 +98,12 @@ class Desk:
         finally:
             self.waiting -= 1
 
+    def _current(self) -> Predictor:
+        """In the thread: with what other processes appended meanwhile."""
+        self.predictor.catch_up()
+        self.known = Known.by(self.predictor)
+        return self.predictor
+
     def _score_waiting(self) -> None:
         """In the thread: answers those that wait, as many as make one batch; each alone if one of them is refused."""
         together = [asked for asked in self._taken() if asked.answer.set_running_or_notify_cancel()]
@@ -105,7 +111,7 @@ class Desk:
             return
         pairs, begun = [pair for asked in together for pair in asked.pairs], time.perf_counter()
         try:
-            found = iter(likelihoods(self.predictor, pairs))
+            found = iter(likelihoods(self._current(), pairs))
         except Exception:
             for asked in together:
                 self._score_alone(asked)
@@ -116,7 +122,7 @@ class Desk:
 
     def _score_alone(self, asked: _Asked) -> None:
         try:
-            asked.answer.set_result(likelihoods(self.predictor, asked.pairs))
+            asked.answer.set_result(likelihoods(self._current(), asked.pairs))
         except Exception as error:
             asked.answer.set_exception(error)
 

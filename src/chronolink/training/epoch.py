@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..allocator import give_back
+from ..errors import ChronolinkError
 from ..events import EventStream
 from ..history import History
 from ..layers.dropout import reseed
@@ -81,6 +82,8 @@ def run_epoch(
             give_back()
         advance(len(block.events), float(loss.detach()) * processes)
     scores, total = accelerator.reduce(scores, "sum"), accelerator.reduce(total, "sum")
+    if not bool(scores.isfinite().all()):
+        raise ChronolinkError("scores are infinite or not numbers; lower the learning rate, or scale the features")
     return Scores(scores[:, 0], scores[:, 1:]), float(total) / max(size, 1)
 
 
