@@ -57,12 +57,12 @@ def _write_tables(tables: tuple[Table, ...], folder: Path) -> None:
 
 
 def _write_figures(findings: Findings, folder: Path) -> list[Path]:
-    """PNG for pages, PDF for papers."""
+    """PNG for pages, PDF for papers; the same figure is the same file."""
     written = []
     for name, figure in findings.figures.items():
-        for suffix in ("pdf", "png"):
+        for suffix, undated in (("pdf", {"CreationDate": None}), ("png", {})):
             path = folder / f"{name}.{suffix}"
-            figure.savefig(path, dpi=200, bbox_inches="tight")
+            figure.savefig(path, dpi=200, bbox_inches="tight", metadata=undated)
         written.append(path)
     return written
 
