@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from chronolink.files import write_json, write_whole
+from tests.full_disk import full_disk
 
 SIZE = 4_000_000
 
@@ -125,15 +125,8 @@ def test_a_busy_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path: Path) 
 def test_a_disk_without_room_leaves_the_old_file_and_no_part(tmp_path: Path) -> None:
     path = tmp_path / "kept"
     write_whole(path, "old")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-    try:
-        with pytest.raises(OSError, match="large") as refused:
-            write_whole(path, b"x" * SIZE)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, ignored)
+    with full_disk(1000), pytest.raises(OSError, match="large") as refused:
+        write_whole(path, b"x" * SIZE)
     assert refused.value.filename == str(path)
     assert [found.name for found in tmp_path.iterdir()] == ["kept"]
     assert path.read_text() == "old"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -32,6 +30,7 @@ from chronolink import (
 )
 from chronolink.journal import BEGINNING, Journal
 from chronolink.readers.times import moment, shown
+from tests.full_disk import full_disk
 from tests.streams import random_graph
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
@@ -186,15 +185,8 @@ def test_an_event_that_the_disk_has_no_room_for_is_refused_and_not_kept(run: Pat
     with chronolink.open(run) as predictor:
         predictor.observe(columns(NEW[:1]))
         size, journal = predictor.size, run / "live" / "journal"
-        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (journal.stat().st_size + 20, limits[1]))
-        try:
-            with pytest.raises(ChronolinkError, match="nothing was kept"):
-                predictor.observe(columns(NEW[1:2]))
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-            signal.signal(signal.SIGXFSZ, ignored)
+        with full_disk(journal.stat().st_size + 20), pytest.raises(ChronolinkError, match="nothing was kept"):
+            predictor.observe(columns(NEW[1:2]))
         assert predictor.size == size
     with chronolink.open(run) as again:
         assert again.size == size
