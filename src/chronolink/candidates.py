@@ -1,10 +1,11 @@
-"""One node among many candidates, embedded once"""
+"""Who may be next: candidates, each embedded once"""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from .events import EventStream
 from .growing import GrowingHistory
 from .model import LinkModel
 from .models._embedding import EmbeddingModel
@@ -12,6 +13,24 @@ from .query import LinkQuery
 
 ASKED_AT_ONCE = 8192  # pairs; bounds memory however many candidates there are
 KEPT = 200_000  # nodes whose embeddings are kept
+
+
+class Arrivals:
+    """When each node was a destination for the first time."""
+
+    def __init__(self) -> None:
+        self._first = torch.empty(0, dtype=torch.float64)
+
+    def note(self, events: EventStream) -> None:
+        missing = int(events.destination.max()) + 1 - len(self._first) if len(events) else 0
+        if missing > 0:  # room for as many again, so that few are moved
+            room = torch.full((missing + len(self._first),), torch.inf, dtype=torch.float64)
+            self._first = torch.cat([self._first, room])
+        self._first.scatter_reduce_(0, events.destination, events.time, "amin")
+
+    def before(self, time: float) -> Tensor:
+        """Nodes that had been a destination by then."""
+        return (self._first < time).nonzero().squeeze(1)
 
 
 class Asking:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from .answers import Contribution, Explanation, PastEvent, Ranked, Scored
 from .calibration import Calibration
-from .candidates import Asking
+from .candidates import Arrivals, Asking
 from .errors import ChronolinkError, at_least_one
 from .events import EventStream, TemporalGraph
 from .files import read_json
@@ -66,8 +66,8 @@ class Predictor:
         self.history = GrowingHistory(graph)
         self._asking = Asking(self.model, self.history)
         self.names = Names(graph.names or map(str, range(graph.num_nodes)))
-        self._first_arrival = torch.full((graph.num_nodes,), torch.inf, dtype=torch.float64)
-        self._arrive(graph.events)
+        self._arrivals = Arrivals()
+        self._arrivals.note(graph.events)
         if state is None:
             self._remember(graph.events)
         return graph
@@ -183,16 +183,8 @@ class Predictor:
         self.history.welcome(len(self.names))
         self.model.welcome(len(self.names))
         events = self.history.append(source, destination, new.time, new.edge_features)
-        self._arrive(events)
+        self._arrivals.note(events)
         self._remember(events)
-
-    def _arrive(self, events: EventStream) -> None:
-        """Notes when a node was a destination for the first time."""
-        missing = len(self.names) - len(self._first_arrival)
-        if missing > 0:
-            room = torch.full((missing + len(self.names),), torch.inf, dtype=torch.float64)
-            self._first_arrival = torch.cat([self._first_arrival, room])
-        self._first_arrival.scatter_reduce_(0, events.destination, events.time, "amin")
 
     def _remember(self, events: EventStream) -> None:
         for start in range(0, len(events), BLOCK):
@@ -211,7 +203,7 @@ class Predictor:
             return partners
         if candidates != "all":
             raise ChronolinkError(f"candidates '{candidates}' are unknown; give all, seen or names")
-        arrived = (self._first_arrival[: len(self.names)] < time).nonzero().squeeze(1)
+        arrived = self._arrivals.before(time)
         return arrived[(arrived != source) | bool((partners == source).any())]
 
     def _partners(self, node: Tensor, time: float) -> Tensor:
