@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from .answers import Contribution, Explanation, PastEvent, Ranked, Scored
-from .calibration import Calibration
 from .candidates import Arrivals, Asking
 from .errors import ChronolinkError, at_least_one
 from .events import EventStream, TemporalGraph
@@ -27,7 +26,6 @@ from .negatives import BLOCK
 from .new_events import Layout, NewEvents
 from .query import LinkQuery
 from .readers.times import moment, shown
-from .report import Report
 from .run import RunFolder, build_from
 
 Candidates = Literal["all", "seen"] | Sequence[str]
@@ -50,7 +48,7 @@ class Predictor:
         graph = self._restore(LiveState.read(self._live / "state.safetensors", self._digest))
         self.name, self.dated = graph.name, graph.dated
         self._layout = Layout.of(self.settings, graph.edge_features.shape[1], graph.dated)
-        self._calibration = _calibration(self.folder)
+        self._calibration = self.folder.calibration()
         self.catch_up()
 
     def _restore(self, state: LiveState | None) -> TemporalGraph:
@@ -249,8 +247,3 @@ class Predictor:
 def open_run(run: Path | str) -> Predictor:
     """A finished run, ready to answer, with all that it observed since."""
     return Predictor(run)
-
-
-def _calibration(folder: RunFolder) -> Calibration:
-    """What makes scores probabilities; scores are log-odds where the report does not tell."""
-    return Calibration.of(Report.read(folder.report).calibration if folder.report.exists() else {})

@@ -12,12 +12,14 @@ from safetensors.torch import save
 from torch import Tensor
 
 from .build import build
+from .calibration import Calibration
 from .dataset import datasets, load
 from .errors import ChronolinkError
 from .events import TemporalGraph
 from .files import read_json, read_yaml, write_json, write_whole
 from .model import LinkModel
 from .read import Columns
+from .report import Report
 from .split import Split
 from .tensors import read_tensors
 
@@ -85,6 +87,10 @@ class RunFolder:
                 f"{self.path} was trained on events in memory, which it does not keep; write them to a file, "
                 "`chronolink.load` that and train on it"
             )
+
+    def calibration(self) -> Calibration:
+        """What makes scores probabilities; scores are log-odds where no report tells."""
+        return Calibration.of(Report.read(self.report).calibration if self.report.exists() else {})
 
     def load_weights(self, model: LinkModel, criterion: str = "") -> None:
         if not self.weights(criterion).exists():

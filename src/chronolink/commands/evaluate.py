@@ -12,10 +12,8 @@ from typing import Literal, get_args
 
 from jsonargparse import ArgumentParser
 
-from ..calibration import Calibration
 from ..errors import ChronolinkError
 from ..negatives import BLOCK, NegativesName
-from ..report import Report
 from ..run import RunFolder
 from ..tasks.link_prediction import LinkPrediction, Part
 from ..training.evaluate import summary, verdicts
@@ -35,7 +33,7 @@ def main(arguments: Sequence[str]) -> None:
     folder = RunFolder(settings.run)
     model, graph, split = folder.open()
     folder.load_weights(model)
-    calibration = Calibration.of(Report.read(folder.report).calibration if folder.report.exists() else {})
+    calibration = folder.calibration()
     accelerator = accelerator_for(settings.device)
     task = LinkPrediction(graph.to(accelerator.device), split)
     model.to(accelerator.device)
