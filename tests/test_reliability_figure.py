@@ -15,13 +15,14 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+from chronolink.calibration import Calibration
 from chronolink.calibration import reliability as bins_of
 from chronolink.figures.reliability import LINES, error, reliability
 from chronolink.metrics import trust
 from tests.test_calibration import calibrated
 
 SCORES = calibrated(400)
-LINE = {"before": asdict(bins_of(*SCORES, 1.0)), "after": asdict(bins_of(*SCORES, 2.5))}
+LINE = {"before": asdict(bins_of(*SCORES, Calibration())), "after": asdict(bins_of(*SCORES, Calibration(2.5)))}
 EMPTY: dict[str, list[Any]] = {"probability": [None, 0.6], "happened": [None, 0.5], "count": [0, 8]}
 
 
@@ -46,7 +47,7 @@ def test_the_diagonal_is_what_holds() -> None:
 
 
 def test_the_error_above_a_panel_is_that_of_the_metrics() -> None:
-    found = trust(*SCORES, 2.5)
+    found = trust(*SCORES, Calibration(2.5))
     assert [error(LINE["before"]), error(LINE["after"])] == pytest.approx([found["ece_before"], found["ece"]])
     title = reliability({"random": LINE}, "uci").axes[0].get_title(loc="left")
     assert title == f"random negatives\nECE {found['ece_before']:.3f} before, {found['ece']:.3f} after"
