@@ -50,6 +50,6 @@ clean:
 	$(BIN)/pip install -q -e .
 	touch $@
 
-.venv/ready-to-develop: .venv/ready-to-run
+.venv/ready-to-develop: pyproject.toml constraints.txt | .venv/bin/pip
 	$(BIN)/pip install -q -e '.[dev]'
-	touch $@
+	touch .venv/ready-to-run $@

@@ -91,8 +91,8 @@ def a_question_is_answered_the_same_in_any_batch(make: Make, graph: TemporalGrap
     with torch.no_grad():
         together = model(query, history)
         shuffled = model(query[order], history)
-        alone = torch.cat([model(query[place : place + 1], history) for place in range(0, len(query), 9)])
-    torch.testing.assert_close(together[::9], alone, **CLOSE)
+        alone = torch.cat([model(query[place : place + 1], history) for place in range(0, len(query), 17)])
+    torch.testing.assert_close(together[::17], alone, **CLOSE)
     torch.testing.assert_close(together[order], shuffled, **CLOSE)
 
 

@@ -77,4 +77,4 @@ ENCODERS = set(members("time_encoders")) - {"linear"}
 
 @pytest.mark.parametrize("name", [name for name in MAKERS if name.split()[-1] not in ENCODERS])
 def test_the_same_seed_gives_the_same_run(name: str) -> None:
-    checks.the_same_seed_gives_the_same_run(MAKERS[name], random_graph(200, 15))
+    checks.the_same_seed_gives_the_same_run(MAKERS[name], random_graph(100, 15))
