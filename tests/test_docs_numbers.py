@@ -56,6 +56,23 @@ def test_what_learns_nothing_has_the_figures_of_the_experiments(rule: str) -> No
         assert rule == "popularity" or f">{shown}<" in PICTURE
 
 
+def test_scaled_cosines_have_the_figures_of_the_experiments_and_the_paper() -> None:
+    found = next(cells for cells in rows(CHOOSING, "TGAT") if cells[1] == "cosine-scaled")
+    for kind, ours, theirs in zip(KINDS, found[2::2], found[3::2], strict=True):
+        paper = published(f"test_ap_{kind}_ns", "tgat", "cosine-scaled", "uci")
+        assert paper is not None
+        assert (ours, theirs) == (measured(f"{kind}-negatives", "cosine-scaled"), f"{paper[0]:.2f} ± {paper[1]:.2f}")
+
+
+def test_dygdecoder_has_the_figure_of_its_report_and_the_paper() -> None:
+    found = json.loads((ROOT / "experiments" / "uci-dygdecoder" / "linear-1.json").read_text())
+    paper = published("test_ap_random_ns", "dygdecoder", "linear", "uci")
+    assert paper is not None
+    ours = f"{100 * found['test']['random']['ap']:.2f}"
+    assert rows(CHOOSING, "DyGDecoder")[0][2:4] == [ours, f"{paper[0]:.2f} ± {paper[1]:.2f}"]
+    assert f"after {found['selected']['random']['epoch']} epochs" in CHOOSING
+
+
 def test_tgn_has_the_figures_of_the_experiments_and_the_paper() -> None:
     paper = published("tgn_cawn_test_ap_random_ns", "tgn", "linear", "uci")
     assert paper is not None
@@ -92,7 +109,7 @@ def test_the_two_aps_are_the_report_s() -> None:
 
 
 def test_the_readme_has_the_figures_of_the_docs() -> None:
-    for model in ("TGAT", "TGN"):
+    for model in ("TGAT", "TGN", "DyGDecoder"):
         ours = [cells for cells in rows(README, model) if len(cells) == 6]
         assert ours
         assert all(cells in rows(CHOOSING, model) for cells in ours)
