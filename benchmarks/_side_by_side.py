@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from chronolink import EventStream, History, LinkModel, LinkQuery, Split, build, load
+from chronolink import EventStream, History, LinkQuery, Split, build, load
 from chronolink.allocator import keep_buffers
 from chronolink.layers.dropout import reseed
 from chronolink.negatives import RandomNegatives
@@ -39,13 +39,18 @@ class Batch:
     def of(cls, data: str) -> Batch:
         graph = load(data)
         train = Split.of(graph).train(graph.events)
-        start = len(train) // 2 // BATCH * BATCH
+        start = middle(train)
         negatives = RandomNegatives(train, graph.num_nodes).beside(train, seed=1)
         cut = slice(start, start + BATCH)
         return cls(train, History(graph.cut(train)), LinkQuery.of(train[cut]) + negatives[cut])
 
 
-def training_step(model: LinkModel, ask: Callable[[], Tensor]) -> Step:
+def middle(train: EventStream) -> int:
+    """Where the batch begins that half of the events lie before."""
+    return len(train) // 2 // BATCH * BATCH
+
+
+def training_step(model: nn.Module, ask: Callable[[], Tensor]) -> Step:
     """Forward, backward, Adam."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
     happened = torch.cat([torch.ones(BATCH), torch.zeros(BATCH)])

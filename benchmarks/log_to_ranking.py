@@ -13,15 +13,15 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
 import chronolink
+from _side_by_side import THREADS
+from serve_load import service
 
 COLUMNS = ["--source", "who", "--destination", "whom", "--time", "when"]
-PORT = 8765
-ADDRESS = f"http://127.0.0.1:{PORT}"
-ASKED = f"{ADDRESS}/rank/student%205?top=3"
 
 
 def main() -> None:
@@ -55,27 +55,15 @@ def chronolink_does(arguments: list[str], folder: Path) -> None:
 
 
 def serve_and_ask(folder: Path) -> None:
-    arguments = ["serve", "runs/mail", "--port", str(PORT)]
-    command = [sys.executable, "-m", "chronolink", *arguments]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as service:
-        try:
-            timed(f"chronolink {' '.join(arguments)}, until it answers", wait)
-            timed(f"GET {ASKED}", lambda: fetch(ASKED))
-            event = {"events": [{"who": "student 9", "whom": "student 5", "when": "2004-12-01"}]}
-            timed(f"POST {ADDRESS}/events", lambda: fetch(f"{ADDRESS}/events", json.dumps(event).encode()))
-            timed(f"GET {ASKED}, with that event", lambda: fetch(ASKED))
-        finally:
-            service.terminate()
-
-
-def wait() -> None:
-    for _ in range(600):
-        try:
-            fetch(f"{ADDRESS}/health")
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise SystemExit(f"{ADDRESS} does not answer")
+    with ExitStack() as stack:
+        started: list[str] = []
+        serving = service(folder / "runs" / "mail", THREADS)
+        timed("chronolink serve runs/mail, until it answers", lambda: started.append(stack.enter_context(serving)[0]))
+        events, ranking = f"http://{started[0]}/events", f"http://{started[0]}/rank/student%205?top=3"
+        new = {"events": [{"who": "student 9", "whom": "student 5", "when": "2004-12-01"}]}
+        timed(f"GET {ranking}", lambda: fetch(ranking))
+        timed(f"POST {events}", lambda: fetch(events, json.dumps(new).encode()))
+        timed(f"GET {ranking}, with that event", lambda: fetch(ranking))
 
 
 def fetch(address: str, body: bytes | None = None) -> bytes:

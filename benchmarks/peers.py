@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
@@ -19,12 +19,10 @@ from tgm.hooks import HookManager, NegativeEdgeSamplerHook, RecencyNeighborHook
 from tgm.nn import DyGFormer, LinkPredictor, TemporalAttention, TGNMemory, Time2Vec
 from tgm.nn.encoder.tgn import GraphAttentionEmbedding, IdentityMessage, LastAggregator
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from _side_by_side import BATCH, DROPOUT, THREADS, peak_megabytes, print_peak, row
+from _side_by_side import BATCH, DROPOUT, THREADS, middle, peak_megabytes, print_peak, row, training_step
 from chronolink import EventStream, History, LinkQuery, Split, TemporalGraph, build, load
 from chronolink.allocator import keep_buffers
-from chronolink.layers.dropout import reseed
 from chronolink.negatives import RandomNegatives
 
 WIDTH, TIME_WIDTH, ROUNDS = 172, 100, 5
@@ -129,14 +127,13 @@ def ours(name: str) -> Iterator[float]:
     model = build(name, graph, time_encoder="cosine", dropout=DROPOUT)
     model.prepare(train, history)
     negatives = RandomNegatives(train, graph.num_nodes)
-    for start in range(0, _middle(train), BATCH):
+    for start in range(0, middle(train), BATCH):
         model.observe(train[start : start + BATCH], history)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
-    for start in range(_middle(train), len(train) - BATCH, BATCH):
+    step = training_step(model, lambda: model(query, history))
+    for start in range(middle(train), len(train) - BATCH, BATCH):
         begun, batch = time.perf_counter(), train[start : start + BATCH]
         query = LinkQuery.of(batch) + negatives.beside(batch, seed=1)
-        reseed(model, 1, 1, start)
-        _step(optimizer, lambda: model(query, history))  # noqa: B023
+        step()
         model.observe(batch, history)
         yield time.perf_counter() - begun
 
@@ -149,15 +146,15 @@ def peers(name: str) -> Iterator[float]:
     times = ("edge_time", "edge_time", "neg_time")
     hooks.register("train", RecencyNeighborHook(graph.num_nodes, NEIGHBOURS[name], list(SEEDS), list(times)))
     model = PEERS[name](graph.num_nodes)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
-    loader = DGDataLoader(DGraph(as_tgm(train)), batch_size=BATCH, hook_manager=hooks)
+    step = training_step(model, lambda: model(batch))
+    loader = DGDataLoader(DGraph(_as_tgm(train)), batch_size=BATCH, hook_manager=hooks)
     with hooks.activate("train"):
-        batches, first = iter(loader), _middle(train) // BATCH
+        batches, first = iter(loader), middle(train) // BATCH
         while True:
             begun, batch = time.perf_counter(), next(batches)
             first -= 1
             if first < 0:
-                _step(optimizer, lambda: model(batch))  # noqa: B023
+                step()
             with torch.no_grad():
                 model.observe(batch)
             if first < 0:
@@ -169,20 +166,9 @@ def _training() -> tuple[TemporalGraph, EventStream]:
     return graph, Split.of(graph).train(graph.events)
 
 
-def _middle(train: EventStream) -> int:
-    return len(train) // 2 // BATCH * BATCH
-
-
-def as_tgm(train: EventStream) -> Any:
+def _as_tgm(train: EventStream) -> Any:
     pairs = torch.stack([train.source, train.destination], dim=1).int()
     return DGData.from_raw(train.time.long(), pairs, edge_x=torch.zeros(len(train), WIDTH))
-
-
-def _step(optimizer: torch.optim.Optimizer, ask: Callable[[], Tensor]) -> None:
-    happened = torch.cat([torch.ones(BATCH), torch.zeros(BATCH)])
-    optimizer.zero_grad()
-    F.binary_cross_entropy_with_logits(ask(), happened).backward()
-    optimizer.step()
 
 
 def in_turns(name: str) -> tuple[float, float]:

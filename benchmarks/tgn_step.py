@@ -16,6 +16,7 @@ from _side_by_side import (
     Batch,
     Step,
     in_turns,
+    middle,
     peak_megabytes,
     print_peak,
     row,
@@ -34,7 +35,7 @@ def prepared(time_encoder: str) -> tuple[Batch, Tgn]:
     model = build("tgn", batch.history.graph, time_encoder=time_encoder, dropout=DROPOUT)
     assert isinstance(model, Tgn)
     model.prepare(batch.train, batch.history)
-    for start in range(0, len(batch.train) // 2 // BATCH * BATCH, BATCH):
+    for start in range(0, middle(batch.train), BATCH):
         model.observe(batch.train[start : start + BATCH], batch.history)
     return batch, model
 
@@ -49,7 +50,7 @@ def step(time_encoder: str, side: str) -> Step:
 def observing(time_encoder: str) -> float:
     """Median seconds to observe a batch, over twenty that follow each other."""
     batch, model = prepared(time_encoder)
-    taken, first = [], len(batch.train) // 2 // BATCH * BATCH
+    taken, first = [], middle(batch.train)
     for start in range(first, first + 20 * BATCH, BATCH):
         begun = time.perf_counter()
         model.observe(batch.train[start : start + BATCH], batch.history)

@@ -55,6 +55,9 @@ class Calibration:
         return _sigmoid((np.asarray(scores, dtype=np.float64) - self.offset) / self.temperature)
 
 
+UNCALIBRATED = Calibration()  # scores are taken for log-odds
+
+
 @dataclass(frozen=True, slots=True)
 class Bins:
     """A reliability diagram: bins of equal width from 0 to 1; an empty bin has a count of 0 and no shares."""
@@ -71,14 +74,20 @@ class Bins:
         return sum(apart) / sum(self.count)
 
 
+def labelled(positive: Floats, negative: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Whether each link happened, 1 or 0, and its score."""
+    labels = np.repeat([1, 0], [positive.size, negative.size])
+    return labels, np.concatenate([positive.ravel(), negative.ravel()])
+
+
 def fit_calibration(positive: Floats, negative: Floats) -> Calibration:
     """The temperature and offset under which it is most likely that the positive scores' links happened, and no others.
 
     Where no score of a link lies below one of the others, likelihood grows for ever as the temperature falls; then n
     answers promise odds of n + 1 to 1 at the mean distance (the rule of succession), not certainty.
     """
-    scores = np.concatenate([positive.ravel(), negative.ravel()]).astype(np.float64)
-    happened = np.repeat([1.0, 0.0], [positive.size, negative.size])
+    happened, single = labelled(positive, negative)
+    scores = single.astype(np.float64)
     if min(positive.size, negative.size) < FEWEST:
         return Calibration(note=f"{positive.size} validation events are too few to calibrate; scores are log-odds")
     if not np.isfinite(scores).all():
@@ -96,8 +105,8 @@ def fit_calibration(positive: Floats, negative: Floats) -> Calibration:
 
 def reliability(positive: Floats, negative: Floats, calibration: Calibration) -> Bins:
     """How often the links of each bin of probability happened."""
-    found = calibration.probability(np.concatenate([positive.ravel(), negative.ravel()]))
-    happened = np.repeat([1.0, 0.0], [positive.size, negative.size])
+    happened, scores = labelled(positive, negative)
+    found = calibration.probability(scores)
     place = np.minimum((found * BINS).astype(np.int64), BINS - 1)
     inside = [place == number for number in range(BINS)]
     return Bins(
@@ -113,7 +122,7 @@ def _without_a_mistake(scores: NDArray[np.float64], middle: float) -> Calibratio
     return Calibration(distance / log(scores.size + 1), middle, note)
 
 
-def _most_likely(scores: NDArray[np.float64], happened: NDArray[np.float64]) -> tuple[float, float, float, float]:
+def _most_likely(scores: NDArray[np.float64], happened: NDArray[np.int64]) -> tuple[float, float, float, float]:
     """Slope, bias, centre and scale of sigmoid(slope * (score - centre) / scale + bias), by Newton's method.
 
     The loss is convex; a step that does not lower it is halved. Centre and scale are of the middle half of the
@@ -137,7 +146,7 @@ def _most_likely(scores: NDArray[np.float64], happened: NDArray[np.float64]) -> 
     return float(found[0]), float(found[1]), float(centre), scale
 
 
-def _loss(logits: NDArray[np.float64], happened: NDArray[np.float64]) -> float:
+def _loss(logits: NDArray[np.float64], happened: NDArray[np.int64]) -> float:
     """The negative log likelihood."""
     return float((np.logaddexp(0.0, logits) - happened * logits).sum())
 

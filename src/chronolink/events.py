@@ -93,6 +93,11 @@ class TemporalGraph:
         rows = int(events.id.max()) + 1
         return cls(events, num_nodes, torch.empty(num_nodes, 0), torch.empty(rows, 0), name=name)
 
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Its part of a run's settings: what brings it back, or, of a graph in memory, its name."""
+        return self.origin or {"data": self.name}
+
     def cut(self, events: EventStream) -> TemporalGraph:
         """The same nodes and features with other events."""
         return replace(self, events=events)

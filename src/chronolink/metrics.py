@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from .calibration import Calibration, reliability
+from .calibration import UNCALIBRATED, Calibration, labelled, reliability
 from .negatives import BLOCK
 
 Floats = NDArray[np.floating]
@@ -18,7 +18,7 @@ def ranking(positive: Floats, negative: Floats) -> dict[str, float]:
     by_block = [_average_precision(positive[cut : cut + BLOCK], negative[cut : cut + BLOCK]) for cut in blocks]
     return {
         "ap": _average_precision(positive, negative),
-        "auc": float(roc_auc_score(*_labelled(positive, negative))),
+        "auc": float(roc_auc_score(*labelled(positive, negative))),
         "ap_batch": float(np.mean(by_block)),
         "events": len(positive),
     }
@@ -33,25 +33,19 @@ def reciprocal_ranks(positive: Floats, candidates: Floats) -> dict[str, float]:
 
 def trust(positive: Floats, negative: Floats, calibration: Calibration) -> dict[str, float]:
     """Brier score and expected calibration error of the calibrated probabilities; before, of sigmoid(score)."""
-    plain = Calibration()
     return {
         "brier": _brier(positive, negative, calibration),
         "ece": reliability(positive, negative, calibration).error,
-        "brier_before": _brier(positive, negative, plain),
-        "ece_before": reliability(positive, negative, plain).error,
+        "brier_before": _brier(positive, negative, UNCALIBRATED),
+        "ece_before": reliability(positive, negative, UNCALIBRATED).error,
     }
 
 
 def _brier(positive: Floats, negative: Floats, calibration: Calibration) -> float:
     """The mean square between what was said and what happened."""
-    happened, scores = _labelled(positive, negative)
+    happened, scores = labelled(positive, negative)
     return float(((calibration.probability(scores) - happened) ** 2).mean())
 
 
 def _average_precision(positive: Floats, negative: Floats) -> float:
-    return float(average_precision_score(*_labelled(positive, negative)))
-
-
-def _labelled(positive: Floats, negative: Floats) -> tuple[NDArray[np.int64], Floats]:
-    labels = np.repeat([1, 0], [positive.size, negative.size])
-    return labels, np.concatenate([positive.ravel(), negative.ravel()])
+    return float(average_precision_score(*labelled(positive, negative)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from .read import Columns
 from .report import Report
 from .split import Split
 from .tensors import read_tensors
+
+log = logging.getLogger("chronolink")
 
 
 class RunFolder:
@@ -53,6 +56,10 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         write_json(self.split, {**split.as_json(), "digest": split.digest(), "data_digest": graph.digest()})
         write_whole(self.config, yaml.safe_dump(dict(config), sort_keys=False))
+        if graph.origin is None:
+            log.warning(
+                "%s will keep no events, as they were given in memory; to open it later `load` a file", self.path
+            )
 
     def record(self, records: list[dict[str, Any]]) -> None:
         write_whole(self.metrics, "".join(json.dumps(record) + "\n" for record in records))

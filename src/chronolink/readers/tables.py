@@ -97,8 +97,6 @@ def _guarded(place: str, read: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         raise ChronolinkError(f"{place}: {error.name or error} is missing; pip install 'chronolink[frames]'") from error
     # pyarrow and polars each have a family of errors of their own, and polars can panic
     except (Exception, pl.exceptions.PanicException) as error:
-        if "unexpected end of file" in str(error):
-            raise ChronolinkError(f"{place}: the compressed file is damaged or cut short; get it again") from error
         reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
         raise ChronolinkError(f"{place}: cannot be read ({reason}); check what it holds") from error
 

@@ -26,6 +26,10 @@ def read_text(path: Path) -> pl.DataFrame:
         _refuse_ragged(path, separator)
         reason = "not UTF-8 text" if "utf-8" in str(error) else "not a table of quoted or plain cells"
         raise ChronolinkError(f"{path.name}: {reason}; save it as CSV in UTF-8") from error
+    except OSError as error:
+        if "unexpected end of file" in str(error):
+            raise _damaged(path) from error
+        raise
     # polars fills a short row with nothing, so the last column tells where to look closer
     if frame.width > 1 and frame.to_series(-1).null_count():
         _refuse_ragged(path, separator)
@@ -48,12 +52,16 @@ def _header(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise ChronolinkError(f"{path.name}: not UTF-8 text; save it as CSV in UTF-8") from error
     except (EOFError, gzip.BadGzipFile) as error:
-        raise ChronolinkError(f"{path.name}: the compressed file is damaged or cut short; get it again") from error
+        raise _damaged(path) from error
     if "\0" in header:
         raise ChronolinkError(f"{path.name}: binary, not text; save it as CSV in UTF-8")
     if not header.strip():
         raise ChronolinkError(f"{path.name}: the first line is empty; give a header line and the rows below it")
     return header
+
+
+def _damaged(path: Path) -> ChronolinkError:
+    return ChronolinkError(f"{path.name}: the compressed file is damaged or cut short; get it again")
 
 
 def _refuse_doubles(path: Path, columns: list[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ..calibration import Bins, Calibration, reliability
+from ..calibration import UNCALIBRATED, Bins, Calibration, reliability
 from ..events import EventStream, TemporalGraph
 from ..history import History
 from ..metrics import Floats, ranking, reciprocal_ranks, trust
@@ -121,7 +121,7 @@ class LinkPrediction:
     def trust(self, part: Part, scores: Scores, calibration: Calibration) -> Verdict:
         """How far the calibrated probabilities hold, and how far sigmoid(score) would."""
         verdict = self._verdict(part, scores, partial(trust, calibration=calibration))
-        stages = {"before": Calibration(), "after": calibration}
+        stages = {"before": UNCALIBRATED, "after": calibration}
         return replace(verdict, reliability={name: reliability(*scores.arrays, way) for name, way in stages.items()})
 
     def _verdict(self, part: Part, scores: Scores, metrics: Callable[[Floats, Floats], dict[str, float]]) -> Verdict:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from accelerate import Accelerator
 
-from ..calibration import Calibration, fit_calibration
+from ..calibration import UNCALIBRATED, Calibration, fit_calibration
 from ..model import LinkModel
 from ..negatives import NegativesName
 from ..tasks.link_prediction import LinkPrediction, Part, Scores, Verdict
@@ -16,7 +16,6 @@ from .epoch import Advance, quietly, run_epoch
 from .watch import Watch
 
 ASKED_AT_ONCE = 4096  # questions; bounds memory where every event has many candidates
-UNCALIBRATED = Calibration()
 
 
 def evaluate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import resource
 import sys
 import time
@@ -28,8 +27,6 @@ from .selection import Selection
 from .tensorboard import tensorboard
 from .watch import Several, Watch
 
-log = logging.getLogger("chronolink")
-
 
 def fit(
     model: LinkModel,
@@ -49,11 +46,9 @@ def fit(
     accelerator = accelerator_for(training.device, training.precision)
     folder = RunFolder(out) if out is not None and accelerator.is_main_process else None
     split = split or Split.of(graph)
-    settings = {**(graph.origin or {"data": graph.name}), **model.settings, **asdict(training)}
+    settings = {**graph.settings, **model.settings, **asdict(training)}
     if folder is not None and not resume:
         folder.create(settings, graph, split)
-        if graph.origin is None:
-            log.warning("%s will keep no events, as they were given in memory; to open it later `load` a file", out)
     accelerator.wait_for_everyone()
     task = LinkPrediction(graph.to(accelerator.device), split)
     watches = Several(watch or Watch(), tensorboard(folder.path) if folder is not None else Watch())

@@ -51,7 +51,7 @@ def classify_nodes(
     training, head, split = training or Training(), head or HeadTraining(), split or Split.of(graph)
     embedder = _embedder(model, training)
     NodeClassification(graph, split)  # refuses labels that will not do before hours go into the links
-    settings = {**(graph.origin or {"data": graph.name}), **model.settings, **asdict(training)}
+    settings = {**graph.settings, **model.settings, **asdict(training)}
     settings |= {"task": NODE_CLASSIFICATION, "head": asdict(head)}
     folder, watch = RunFolder(out) if out is not None else None, watch or Watch()
     if folder is not None and not resume and accelerator_for(training.device).is_main_process:

@@ -118,7 +118,7 @@ class Tuning:
             raise ChronolinkError(f"no trial was finished{': ' * bool(errors)}{''.join(errors[-1:])}")
         settings = at(self.settings, finished[0].point)
         model = build_from(settings, self.graph)
-        return {**(self.graph.origin or {"data": self.graph.name}), **model.settings, **asdict(Training.of(settings))}
+        return {**self.graph.settings, **model.settings, **asdict(Training.of(settings))}
 
     def write(self) -> None:
         trials, options = self.trials(), list(self.space)
