@@ -14,6 +14,7 @@ from .errors import ChronolinkError
 from .events import EventStream, TemporalGraph
 from .history import History
 from .layers.link_head import LinkHead
+from .negatives import BLOCK
 from .query import LinkQuery
 
 
@@ -47,6 +48,7 @@ class LinkModel(nn.Module, ABC):
     """
 
     remembers: ClassVar[bool] = False  # whether `observe` moves a memory: then only what lies ahead of it can be asked
+    at_once: ClassVar[int] = BLOCK  # events best asked about together where nothing is learnt; changes no answer
     settings: Mapping[str, Any] = MappingProxyType({})  # how it was built, where it was built by name
 
     def prepare(self, events: EventStream, history: History) -> None:

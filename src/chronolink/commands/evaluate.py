@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from jsonargparse import ArgumentParser
 
 from ..errors import ChronolinkError
-from ..negatives import BLOCK, NegativesName
+from ..negatives import NegativesName
 from ..run import RunFolder
 from ..tasks.link_prediction import LinkPrediction, Part
 from ..training.evaluate import summary, verdicts
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> None:
     if settings.run is None:
         raise ChronolinkError("no run given; name the folder that train wrote")
     for name, least in (("batch_size", 1), ("candidates", 0)):
-        if settings[name] < least:
+        if settings[name] is not None and settings[name] < least:
             raise ChronolinkError(f"{name} is {settings[name]}; it must be {least} or more")
     folder = RunFolder(settings.run)
     model, graph, split = folder.open()
@@ -62,7 +62,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument("--run", type=str | None, help="the run's folder; may stand alone, without --run")
     kinds = Literal["all", "random", "historical", "inductive"]
     parser.add_argument("--negatives", type=kinds, default="all", help="one kind, or all")
-    parser.add_argument("--batch_size", type=int, default=BLOCK, help="events asked about at once; changes no answer")
+    parser.add_argument("--batch_size", type=int | None, help="events asked about at once; changes no answer")
     parser.add_argument("--candidates", type=int, default=0, help="also rank each event among so many destinations")
     parser.add_argument("--part", type=Part, default="test", help="the part of the split")
     parser.add_argument(

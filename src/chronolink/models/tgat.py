@@ -38,6 +38,8 @@ class Tgat(EmbeddingModel):
         sampling: which k of the past events.
     """
 
+    at_once = 2048  # one past serves many questions: the layer below is embedded once for all of them
+
     def __init__(
         self,
         graph: GraphShape,

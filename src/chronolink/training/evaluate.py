@@ -10,7 +10,7 @@ from accelerate import Accelerator
 
 from ..calibration import UNCALIBRATED, Calibration, fit_calibration
 from ..model import LinkModel
-from ..negatives import NegativesName
+from ..negatives import BLOCK, NegativesName
 from ..tasks.link_prediction import LinkPrediction, Part, Scores, Verdict
 from .epoch import Advance, quietly, run_epoch
 from .watch import Watch
@@ -99,6 +99,7 @@ def _scores(
     batch_size: int | None = None,
     advance: Advance = quietly,
 ) -> Scores:
-    questions = task.questions(part, negatives)
-    scores, _ = run_epoch(model, questions, task.history, accelerator, ask_at_once=batch_size, advance=advance)
+    questions, at_once = task.questions(part, negatives), batch_size or model.at_once
+    observed = BLOCK if model.remembers else max(BLOCK, at_once)
+    scores, _ = run_epoch(model, questions, task.history, accelerator, observed, at_once, advance=advance)
     return scores
