@@ -336,6 +336,7 @@ WRONG = [
     ("rank", [], "rank for whom? give one of --node NAME, --nodes FILE and --all"),
     ("rank", ["--node", "alice", "--all"], "rank for whom?"),
     ("rank", ["--node", "alcie"], "no node named 'alcie'; did you mean 'alice'?"),
+    ("rank", ["--node", "-alice"], "no node named '-alice'"),
     ("rank", ["--node", "alice", "--at", "soon"], "'soon' is no time"),
     ("rank", ["--node", "alice", "--top", "0"], "top is 0; it must be 1 or more"),
     ("rank", ["--node", "alice", "--top", "ten"], "top"),

@@ -182,6 +182,11 @@ def test_one_changed_feature_or_label_changes_the_digest(name: str) -> None:
     assert replace(graph(), **{name: changed}).digest() != graph().digest()
 
 
+def test_other_names_of_the_nodes_change_the_digest() -> None:
+    variants = [None, ("a", "b", "c", "d"), ("a", "b", "d", "c"), ("a", "b", "c", "d4"), ("ab", "", "c", "d")]
+    assert len({replace(graph(), names=names).digest() for names in variants}) == len(variants)
+
+
 def test_a_digest_tells_shapes_and_absent_parts_apart() -> None:
     whole = graph()
     assert whole.labels is not None

@@ -113,7 +113,7 @@ class TemporalGraph:
         )
 
     def digest(self) -> str:
-        """A fingerprint of everything a model can see: equal data, equal digest."""
+        """A fingerprint of everything a model can see and an answer can name: equal data, equal digest."""
         seen = hashlib.sha256(str(self.num_nodes).encode())
         stream = self.events
         columns = [stream.source, stream.destination, stream.time, stream.id]
@@ -121,4 +121,6 @@ class TemporalGraph:
         for column in [*columns, self.node_features, self.edge_features, *labels]:
             seen.update(str(tuple(column.shape)).encode())
             seen.update(column.cpu().contiguous().numpy().tobytes())
+        for name in self.names or ():
+            seen.update(f"{len(name)} {name}".encode())
         return seen.hexdigest()

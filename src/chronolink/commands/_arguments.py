@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from argparse import ArgumentError
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,13 @@ def tidy(arguments: Sequence[str], *positional: str, several: Sequence[str] = ()
         flag = flag[:2] + flag[2:].replace("-", "_")
         tidied.append(NAMED.get(flag, flag) + equals + value)
         listed = flag in several and not equals
-        if not equals and not listed and flag not in ALONE:
-            tidied += [value for value in [next(words, None)] if value is not None]
+        if equals or listed or flag in ALONE:
+            continue
+        for value in islice(words, 1):
+            if re.match("-[^-]", value):  # argparse would see a flag
+                tidied[-1] += f"={value}"
+            else:
+                tidied.append(value)
     return tidied
 
 

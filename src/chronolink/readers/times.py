@@ -72,7 +72,7 @@ def _reader(table: Table, name: str, column: pl.Series) -> Callable[[pl.Series],
     if kind == pl.String:
         if _dates(column[:1]).is_not_null().all():
             return _dates
-        _refuse_inexact(table, name, column, _whole(column))
+        _refuse_inexact(table, name, column, _written_exactly(column))
         return lambda text: text.cast(pl.Float64, strict=False)
     if kind.is_temporal() and kind != pl.Time:
         return _seconds
@@ -83,9 +83,11 @@ def _reader(table: Table, name: str, column: pl.Series) -> Callable[[pl.Series],
     return lambda numbers: numbers.cast(pl.Float64)
 
 
-def _whole(text: pl.Series) -> pl.Series:
-    """False for whole numbers beyond the exact ones, also for those beyond 64 bits."""
-    return ~text.str.contains(WHOLE) | _exact(text)
+def _written_exactly(text: pl.Series) -> pl.Series:
+    """False for numbers beyond the exact ones, in any spelling, also for whole ones beyond 64 bits."""
+    number = text.cast(pl.Float64, strict=False)
+    beyond = (number.abs() >= EXACT) & number.is_finite()
+    return _exact(text) | ~(text.str.contains(WHOLE) | beyond.fill_null(False))
 
 
 def _exact(column: pl.Series) -> pl.Series:
