@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from chronolink import ChronolinkError, History, LinkQuery, build
+from chronolink import History, LinkQuery, build
 from tests.streams import random_graph
 
 
@@ -30,22 +30,7 @@ def test_it_remembers_the_pairs_that_met_strictly_before(model: str, options: di
     assert len(set(expected)) == 2
 
 
-def test_the_window_is_taken_from_the_training_events_unless_it_is_given() -> None:
-    graph = random_graph()
-    free, given = build("edgebank-window", graph), build("edgebank-window", graph, window=5.0)
-    for model in (free, given):
-        model.prepare(graph.events, History(graph))
-    span = graph.events.time[-1] - graph.events.time[0]
-    assert free.window == pytest.approx(span.item() * 15 / 70)
-    assert given.window == 5.0
-
-
 def test_an_empty_history_remembers_nothing() -> None:
     graph = random_graph()
     query = LinkQuery(torch.tensor([1]), torch.tensor([2]), torch.tensor([1e10], dtype=torch.float64))
     assert build("edgebank", graph)(query, History(graph.cut(graph.events[:0]))).tolist() == [-1.0]
-
-
-def test_a_window_that_remembers_nothing_is_refused() -> None:
-    with pytest.raises(ChronolinkError, match="remembers nothing; give a time above 0"):
-        build("edgebank-window", random_graph(), window=0.0)

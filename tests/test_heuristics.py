@@ -77,7 +77,7 @@ def test_the_order_by_recency_does_not_depend_on_the_window(model: str) -> None:
     assert (second[order].diff() >= -1e-7).all()
 
 
-@pytest.mark.parametrize("model", HEURISTICS)
+@pytest.mark.parametrize("model", [*HEURISTICS, "edgebank-window"])
 def test_the_window_is_taken_from_the_training_events_unless_it_is_given(model: str) -> None:
     graph = random_graph()
     free, given = build(model, graph), build(model, graph, window=5.0)
@@ -96,7 +96,7 @@ def test_an_empty_history_scores_nothing(model: str) -> None:
     assert build(model, graph)(query, History(graph.cut(graph.events[:0]))).tolist() == [0.0]
 
 
-@pytest.mark.parametrize("model", HEURISTICS)
+@pytest.mark.parametrize("model", [*HEURISTICS, "edgebank-window"])
 def test_a_stream_of_one_moment_keeps_a_window_above_nothing(model: str) -> None:
     graph = random_graph(span=0.0)
     built = build(model, graph)

@@ -20,8 +20,4 @@ class Edgebank(LinkModel):
 
     def forward(self, query: LinkQuery, history: History) -> Tensor:
         last = history.last_meeting(query.source, query.destination, query.time)
-        return self.remembered(query.time - last).float() * 2 - 1
-
-    def remembered(self, elapsed: Tensor) -> Tensor:
-        """Whether a meeting so long ago is remembered; elapsed is infinite for those who never met."""
-        return elapsed.isfinite()
+        return last.isfinite().float() * 2 - 1

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import optuna
 import yaml
-from filelock import FileLock, Timeout
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.trial import FrozenTrial, TrialState
 
@@ -28,10 +25,10 @@ from .fit import train
 from .options import Training
 from .space import Point, Space, at, key, points
 from .watch import Several, Watch
+from .workers import Workers
 
 Begin = Callable[[int, Point], Watch]  # told of a trial's number and point, looks on while it is trained
 COMPARED = ["model", "time_encoder", *(field.name for field in fields(Training) if field.name != "device")]
-WORKER = ".worker-"  # and a name: a file that its process keeps locked
 STATES = {
     TrialState.COMPLETE: "finished",
     TrialState.PRUNED: "pruned",
@@ -90,15 +87,15 @@ class Tuning:
         self.choices: dict[str, BaseDistribution] = {n: CategoricalDistribution(list(v)) for n, v in space.items()}
         self.out = Path(out)
         self.out.mkdir(parents=True, exist_ok=True)
-        self.lock = FileLock(self.out / ".lock")
+        self.workers = Workers(self.out)
         pruner = optuna.pruners.MedianPruner(prune_after, n_warmup_steps=self.training.min_epochs)
-        with self.lock:
+        with self.workers.lock:
             self.study = _study(storage or f"sqlite:///{self.out.resolve() / 'study.db'}", self.out, pruner)
             self._same_as_before()
 
     def run(self, begin: Begin = lambda number, point: Watch()) -> None:  # noqa: ARG005
         """Trains until no point is left, and keeps best.yaml and trials.csv in step."""
-        with self._worker() as worker:
+        with self.workers.joined() as worker:
             while (trial := self._next(worker)) is not None:
                 self._try(trial, begin)
                 self.write()
@@ -127,7 +124,7 @@ class Tuning:
         table.writerow(["number", "state", *options, "validation_ap", "epoch", "seconds", "error"])
         for t in trials:
             table.writerow([t.number, t.state, *(t.point.get(o) for o in options), t.ap, t.epoch, t.seconds, t.error])
-        with self.lock:
+        with self.workers.lock:
             write_whole(self.out / "trials.csv", text.getvalue())
             if any(trial.state == "finished" for trial in trials):
                 write_whole(self.out / "best.yaml", yaml.safe_dump(self.best(), sort_keys=False))
@@ -161,22 +158,9 @@ class Tuning:
                 )
         self.study.set_user_attr("search", search)
 
-    @contextmanager
-    def _worker(self) -> Iterator[str]:
-        """A name for this process, and a lock that falls with it, however it ends."""
-        worker = uuid.uuid4().hex
-        mine = FileLock(self.out / f"{WORKER}{worker}")
-        with self.lock:
-            mine.acquire()
-        try:
-            yield worker
-        finally:
-            mine.release()
-            (self.out / f"{WORKER}{worker}").unlink(missing_ok=True)
-
     def _next(self, worker: str) -> optuna.Trial | None:
         """The first point that nobody has tried or is trying, which is then ours."""
-        with self.lock:
+        with self.workers.lock:
             self._give_up_lost()
             if not self.study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
                 point = self._untried(worker)
@@ -189,7 +173,7 @@ class Tuning:
 
     def _give_up_lost(self) -> None:
         """Trials whose process is gone have failed."""
-        present = _at_work(self.out)
+        present = self.workers.present()
         for frozen in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
             if frozen.user_attrs.get("worker") not in present:
                 self.study.tell(frozen.number, state=TrialState.FAIL)
@@ -255,15 +239,3 @@ def _study(storage: str, out: Path, pruner: optuna.pruners.BasePruner) -> optuna
         raise ChronolinkError(
             f"the storage cannot be opened ({words}); give a URL such as sqlite:///study.db by --storage"
         ) from error
-
-
-def _at_work(out: Path) -> set[str]:
-    """The workers whose locks are held; the files of those that are gone are cleared away."""
-    found = set()
-    for path in out.glob(f"{WORKER}*"):
-        try:
-            with FileLock(path, timeout=0):
-                path.unlink()
-        except Timeout:
-            found.add(path.name.removeprefix(WORKER))
-    return found
