@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,13 @@ def test_no_part_knows_what_comes_after_it(part: str) -> None:
 def test_the_reader_of_imports_sees_them() -> None:
     assert {"history", "layers", "torch", "model"} <= imports(ROOT / "models" / "tgat.py")
     assert {"build", "training"} <= imports(ROOT / "__init__.py")
+
+
+@pytest.mark.parametrize("command", ["rank", "predict", "observe", "explain", "serve"])
+def test_a_command_waits_for_no_package_that_it_does_not_need(command: str) -> None:
+    heavy = {"sklearn", "scipy", "pandas", "matplotlib", "optuna", "ray", "tensorboard"}
+    found = f"import sys, chronolink.commands.{command}; print(*({heavy} & set(sys.modules)))"
+    assert subprocess.check_output([sys.executable, "-c", found], text=True).split() == []
 
 
 def test_nothing_asks_for_the_name_of_a_model() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 from .calibration import UNCALIBRATED, Calibration, labelled, reliability
 from .negatives import BLOCK
@@ -14,11 +13,11 @@ Floats = NDArray[np.floating]
 
 def ranking(positive: Floats, negative: Floats) -> dict[str, float]:
     """AP and AUC over all scores at once, and the mean AP of blocks of 200 events, as DyGLib reports it."""
-    blocks = range(0, len(positive), BLOCK)
-    by_block = [_average_precision(positive[cut : cut + BLOCK], negative[cut : cut + BLOCK]) for cut in blocks]
+    cuts = [slice(start, start + BLOCK) for start in range(0, len(positive), BLOCK)]
+    by_block = [average_precision(*labelled(positive[cut], negative[cut])) for cut in cuts]
     return {
-        "ap": _average_precision(positive, negative),
-        "auc": float(roc_auc_score(*labelled(positive, negative))),
+        "ap": average_precision(*labelled(positive, negative)),
+        "auc": area_under_curve(*labelled(positive, negative)),
         "ap_batch": float(np.mean(by_block)),
         "events": len(positive),
     }
@@ -47,5 +46,15 @@ def _brier(positive: Floats, negative: Floats, calibration: Calibration) -> floa
     return float(((calibration.probability(scores) - happened) ** 2).mean())
 
 
-def _average_precision(positive: Floats, negative: Floats) -> float:
-    return float(average_precision_score(*labelled(positive, negative)))
+# scikit-learn takes as long to import as torch, and most commands judge nothing
+def average_precision(happened: NDArray[np.int64], scores: Floats) -> float:
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(happened, scores))
+
+
+def area_under_curve(happened: NDArray[np.int64], scores: Floats) -> float:
+    """Of the receiver operating characteristic."""
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(happened, scores))

@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import Literal
 
 import torch
-from sklearn.metrics import average_precision_score, roc_auc_score
 from torch import Tensor
 
 from ..errors import ChronolinkError
 from ..events import TemporalGraph
 from ..history import History
+from ..metrics import area_under_curve, average_precision
 from ..split import Split
 
 NODE_CLASSIFICATION = "node-classification"  # in settings and reports
@@ -48,8 +48,8 @@ class NodeClassification:
         """AUC and AP over all events of a part; scores [events], the higher the likelier state 1."""
         state, score = self.state[self.part(part)].cpu().numpy(), scores.cpu().numpy()
         return {
-            "auc": float(roc_auc_score(state, score)),
-            "ap": float(average_precision_score(state, score)),
+            "auc": area_under_curve(state, score),
+            "ap": average_precision(state, score),
             "events": len(state),
             "positives": int(state.sum()),
         }
