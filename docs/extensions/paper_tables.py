@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,25 +50,13 @@ def beside(study: str) -> list[str]:
 
 
 def measured(study: str) -> dict[Key, str]:
-    """What the experiments of this repository say: the published results, and single reports where there are none."""
-    found = dict(_reports(study.partition("-")[0])) if study in ("random-negatives", "historical-negatives") else {}
-    path = EXPERIMENTS / "paper" / FOLDERS.get(study, study) / "results.csv"
-    if not path.exists():
-        return found
-    for record in csv.DictReader(path.read_text().splitlines()):
+    """What the experiments of this repository say."""
+    path, found = EXPERIMENTS / "paper" / FOLDERS.get(study, study) / "results.csv", {}
+    for record in csv.DictReader(path.read_text().splitlines() if path.exists() else []):
         if record["table"] == study and record["mean"]:
             row = record.get("time_encoder") or record.get("encoded") or ""
             found[record["model"], row, record["column"]] = _of_runs(record)
     return found
-
-
-def _reports(criterion: str) -> Iterator[tuple[Key, str]]:
-    """Of the first experiments, one run each: the epoch that a kind of negatives chose, tested by the same kind."""
-    for path in sorted((EXPERIMENTS / "uci-tgat").glob("*.json")):
-        report: dict[str, Any] = json.loads(path.read_text())
-        settings = report["settings"]
-        key = (settings["model"]["name"], settings["time_encoder"]["name"], settings["data"])
-        yield key, f"{100 * report['selected'][criterion]['test'][criterion]['ap']:.2f} (1)"
 
 
 def _of_runs(record: dict[str, str]) -> str:
