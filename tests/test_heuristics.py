@@ -105,10 +105,11 @@ def test_a_stream_of_one_moment_keeps_a_window_above_nothing(model: str) -> None
     assert built(asked(graph), History(graph)).isfinite().all()
 
 
+@pytest.mark.parametrize("model", [*HEURISTICS, "edgebank-window"])
 @pytest.mark.parametrize("window", [0.0, -1.0, math.inf, math.nan])
-def test_a_window_that_is_no_span_is_refused(window: float) -> None:
+def test_a_window_that_is_no_span_is_refused(model: str, window: float) -> None:
     with pytest.raises(ChronolinkError, match="is no span of time; give a time above 0"):
-        build("popularity", random_graph(), window=window)
+        build(model, random_graph(), window=window)
 
 
 def test_the_window_holds_its_far_edge_and_not_the_asked_moment() -> None:

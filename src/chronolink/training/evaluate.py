@@ -100,6 +100,6 @@ def _scores(
     advance: Advance = quietly,
 ) -> Scores:
     questions, at_once = task.questions(part, negatives), batch_size or model.at_once
-    observed = BLOCK if model.remembers else max(BLOCK, at_once)
+    observed = BLOCK if model.remembers else at_once
     scores, _ = run_epoch(model, questions, task.history, accelerator, observed, at_once, advance=advance)
     return scores
