@@ -13,6 +13,8 @@ import pytest
 
 from chronolink.catalogue import find, members
 from chronolink.cli import main
+from chronolink.estimate import BESIDE, EPOCHS, Estimates
+from chronolink.files import write_json
 from chronolink.job import Job
 from chronolink.jobs.training import TrainingJob
 from chronolink.paper import DATA, published, selected, tables
@@ -235,6 +237,24 @@ def test_the_plan_says_what_is_left_and_runs_nothing(
     assert run(*ONE, "--data", str(log), "--out", str(out), "--plan") == 0
     assert "random-negatives" in capsys.readouterr().out
     assert not out.exists()
+
+
+def test_an_estimate_counts_the_epochs_of_finished_runs_and_times_each_kind_once(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed: list[str] = []
+    monkeypatch.setattr("chronolink.estimate._epoch", lambda job: timed.append(job.title) or 10.0)
+    long = {seed: TrainingJob({**small(log, seed).settings, "epochs": 100}) for seed in (1, 2)}
+    assert Estimates(tmp_path).seconds(long[1]) == pytest.approx(EPOCHS * BESIDE * 10.0)
+    small(log).perform(tmp_path)
+    report = small(log).report(tmp_path)
+    assert report is not None
+    report |= {"settings": dict(long[1].settings), "epochs": report["epochs"] * 7}
+    write_json(small(log).folder(tmp_path) / "report.json", report)
+    timed.clear()
+    estimates = Estimates(tmp_path)
+    assert [estimates.seconds(job) for job in long.values()] == [pytest.approx(7 * BESIDE * 10.0)] * 2
+    assert timed == [long[1].title]
 
 
 def test_publishing_alone_runs_nothing(log: Path, tmp_path: Path) -> None:

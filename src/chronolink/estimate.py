@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,36 +25,41 @@ from .training.processes import accelerator_for
 
 EPOCHS = 60  # that a training takes until it stops by itself, where none has been seen yet
 BESIDE = 1.3  # an epoch with its validation, in training passes
+STEPS = 3
 
 
 class Estimates:
-    """Seconds a job will take: as finished ones of its kind took, or by a timed step."""
+    """Seconds a job will take here: the epochs that finished runs of its kind took, and steps timed now.
+
+    The seconds of finished runs do not count: they may be of another machine, or of a busy one.
+    """
 
     def __init__(self, out: Path) -> None:
-        self.taken: dict[tuple[Any, ...], list[float]] = {}
+        self.epochs: dict[str, list[int]] = {}
+        self.epoch_seconds: dict[str, float] = {}
         for path in sorted(out.glob("runs/*/report.json")):
             report = read_json(path)
-            if "model" in report["settings"] and "seconds" in report.get("cost", {}):
-                kind = _kind(report["settings"])
-                self.taken.setdefault(kind, []).append(BESIDE * sum(report["cost"]["seconds"]))
+            if "model" in report["settings"] and "epochs" in report:
+                self.epochs.setdefault(_kind(report["settings"]), []).append(len(report["epochs"]))
 
     def seconds(self, job: Job) -> float | None:
         if not isinstance(job, TrainingJob):
             return None
-        taken = self.taken.get(_kind(job.settings))
-        if taken:
-            return statistics.fmean(taken)
-        epochs = min(EPOCHS, job.training.epochs)
-        return epochs * BESIDE * _epoch(job)
+        kind = _kind(job.settings)
+        if kind not in self.epoch_seconds:
+            self.epoch_seconds[kind] = _epoch(job)
+        epochs = statistics.fmean(self.epochs.get(kind, [min(EPOCHS, job.training.epochs)]))
+        return epochs * BESIDE * self.epoch_seconds[kind]
 
 
-def _kind(settings: dict[str, Any] | Any) -> tuple[Any, ...]:
-    model, encoder = settings["model"], settings.get("time_encoder", {})
-    return (settings["data"], model["name"], encoder.get("name"), model.get("channel"), settings["epochs"])
+def _kind(settings: Mapping[str, Any]) -> str:
+    """All settings but those that leave the work of an epoch as it is."""
+    alike = {key: value for key, value in settings.items() if key not in ("seed", "select_by")}
+    return json.dumps(alike, sort_keys=True)
 
 
 def _epoch(job: TrainingJob) -> float:
-    """Seconds of one pass over the training events, from one step in its middle; none where nothing is learnt."""
+    """Seconds of one pass over the training events, from steps in its middle; none where nothing is learnt."""
     graph, split = _data(job.settings["data"])
     task = LinkPrediction(graph, split)
     model = build_from(job.settings, graph)
@@ -64,11 +71,13 @@ def _epoch(job: TrainingJob) -> float:
     questions = task.training_questions(training.seed, 1)
     learner = Learner(torch.optim.Adam(model.parameters()), training.seed, 1)
     accelerator = accelerator_for(training.device, training.precision)
-    for events in (size // 10, size):  # the first step is slow, and need not be whole
+    taken = []
+    for events in (size // 10, *[size] * STEPS):  # the first step is slow, and need not be whole
         begun = time.perf_counter()
         asked = questions.block(middle, middle + events)
         run_epoch(model, asked, task.train_history, accelerator, size, learner=learner)
-    return (time.perf_counter() - begun) * len(task.train) / size
+        taken.append(time.perf_counter() - begun)
+    return statistics.median(taken[1:]) * len(task.train) / size
 
 
 @cache
