@@ -184,18 +184,6 @@ def test_an_answer_has_the_same_bits_in_any_batch(name: str, time_encoder: str) 
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_half_precision_products_change_little(name: str) -> None:
-    graph = random_graph(edge_width=2)
-    history, query = History(graph), questions(graph)
-    model = build(name, graph).eval()
-    model.prepare(graph.events, history)
-    observed(model, graph)
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-        half = model(query, history).float()
-    torch.testing.assert_close(half, model(query, history).detach(), rtol=0, atol=0.05)
-
-
-@pytest.mark.parametrize("name", FAMILY)
 def test_a_graph_of_another_size_is_refused_in_one_sentence(name: str) -> None:
     model, graph = build(name, random_graph(nodes=10)), random_graph(nodes=20)
     with pytest.raises(ChronolinkError, match="the memory holds 10 nodes, the graph 20"):

@@ -88,6 +88,17 @@ def test_one_run_serves_two_tables_where_the_paper_selected_the_same_settings() 
     assert [job.settings["model"]["channel"] for job in other] == [30, 50]
 
 
+@pytest.mark.parametrize("name", ["random-negatives", "time-width", "attention", "cost", "node-classification"])
+def test_what_is_asked_of_every_training_reaches_every_training(name: str) -> None:
+    plain = study(name).jobs(Scope())
+    asked = study(name).jobs(Scope(epochs=7, precision="bf16"))
+    learnt = [job for job in asked if "time_encoder" in job.settings]
+    assert learnt
+    assert {job.settings["precision"] for job in learnt} == {"bf16"}
+    assert {job.settings["epochs"] for job in learnt} == ({2} if name == "cost" else {7})
+    assert len({job.name for job in plain + asked}) == len(plain) + len(learnt)
+
+
 def test_studies_share_their_runs() -> None:
     scope = Scope(data=("uci",), models=("tgat",), seeds=(1,))
     shared = set.intersection(

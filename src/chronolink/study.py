@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .catalogue import plain
 from .job import Job
 from .table import Table
+from .training.options import Precision, Training
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,6 +26,7 @@ class Scope:
     time_encoders: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     epochs: int | None = None  # at most
+    precision: Precision = "no"
 
     def of_data(self, known: Sequence[str]) -> tuple[str, ...]:
         """Asked data sets that the paper does not have are studied all the same, after those it has."""
@@ -39,6 +41,11 @@ class Scope:
 
     def of_time_encoders(self, known: Sequence[str]) -> tuple[str, ...]:
         return _chosen(self.time_encoders, known)
+
+    def training(self, seed: int, **options: Any) -> Training:
+        """Of one run, with as many epochs and the precision that are asked for."""
+        asked = {} if self.epochs is None else {"epochs": self.epochs}
+        return Training(seed=seed, precision=self.precision, **{**options, **asked})
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,19 @@ def the_clock_has_no_origin(make: Make, graph: TemporalGraph) -> None:
     torch.testing.assert_close(found[0], found[2], **CLOSE)
 
 
+def half_precision_rounds_no_time(make: Make, graph: TemporalGraph) -> None:
+    """Times that are rounded beforehand give other answers, so they are not rounded by the model; and all are close."""
+    model, query = ready(make, graph), questions(graph)
+    exact = answers(model, graph, query)
+    with torch.autocast("cpu", torch.bfloat16):
+        half = answers(model, graph, query).float()
+        number = model.time_encoder.number
+        model.time_encoder.number = lambda elapsed: number(elapsed).bfloat16().to(number(elapsed).dtype)
+        rounded = answers(model, graph, query).float()
+    torch.testing.assert_close(half, exact, rtol=0.0, atol=0.02)
+    assert not torch.equal(half, rounded)
+
+
 def reset_forgets(make: Make, graph: TemporalGraph) -> None:
     model, query = ready(make, graph), questions(graph)
     fresh = answers(model, graph, query)

@@ -64,6 +64,11 @@ def test_the_clock_has_no_origin(make: Make, graph: TemporalGraph) -> None:
     checks.the_clock_has_no_origin(make, graph)
 
 
+@pytest.mark.parametrize("name", [name for name in MAKERS if name.endswith("linear")])
+def test_half_precision_rounds_no_time(name: str, graph: TemporalGraph) -> None:
+    checks.half_precision_rounds_no_time(MAKERS[name], graph)
+
+
 def test_reset_forgets(make: Make, graph: TemporalGraph) -> None:
     checks.reset_forgets(make, graph)
 

@@ -13,25 +13,37 @@ from chronolink.events import EventStream, TemporalGraph
 from chronolink.history import History
 from chronolink.model import LinkModel
 from chronolink.query import LinkQuery
+from chronolink.time_encoder import Plain
 from tests.contracts import checks
 from tests.streams import random_graph
 
 
 class Sound(LinkModel):
-    """Keeps the whole contract: a learnt weight times the length of the past, and a count of what it observed."""
+    """Keeps the whole contract: a learnt weight times the length of the past, its mean time, and a count of what it
+    observed.
+    """
 
     observed: Tensor
 
     def __init__(self) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.rand(()))
+        self.time_encoder = Plain()
         self.register_buffer("observed", torch.zeros(()))
+
+    def prepare(self, events: EventStream, history: History) -> None:
+        self.time_encoder.fit(history.before_both_ends(events, 50))
 
     def reset(self) -> None:
         self.observed.zero_()
 
     def forward(self, query: LinkQuery, history: History) -> Tensor:
-        return self.weight * (self.past(query, history) + self.observed)
+        past = history.before(query.source, query.time, 50)
+        number = self.time_encoder.measure(past) * past.valid
+        return self.weight * (self.past(query, history) + self.observed + self.mean(number))
+
+    def mean(self, number: Tensor) -> Tensor:
+        return number.mean(1)
 
     def past(self, query: LinkQuery, history: History) -> Tensor:
         return history.before(query.source, query.time, 50).valid.sum(1).float()
@@ -72,6 +84,11 @@ class ReadsTheClock(Sound):
         return super().forward(query, history) + (query.time * 1e-9).float()
 
 
+class RoundsTimes(Sound):
+    def mean(self, number: Tensor) -> Tensor:
+        return number @ number.new_full((number.shape[1],), 1 / number.shape[1])
+
+
 class NeverForgets(Sound):
     def reset(self) -> None:
         pass
@@ -108,6 +125,7 @@ CAUGHT: list[tuple[type[LinkModel], Callable[..., None]]] = [
     (RemembersQuestions, checks.asking_changes_nothing),
     (ComparesWithinTheBatch, checks.a_question_is_answered_the_same_in_any_batch),
     (ReadsTheClock, checks.the_clock_has_no_origin),
+    (RoundsTimes, checks.half_precision_rounds_no_time),
     (NeverForgets, checks.reset_forgets),
     (HidesItsState, checks.a_checkpoint_restores_the_scores),
     (ThrowsDice, checks.the_same_seed_gives_the_same_run),

@@ -29,6 +29,7 @@ from ..executors.ray_cluster import RayCluster
 from ..job import Job
 from ..publish import publish
 from ..study import Scope, Study
+from ..training.options import Precision
 from ._arguments import command_parser, parse, tidy
 from ._console import console, messages, watcher
 
@@ -65,6 +66,9 @@ def _parser() -> ArgumentParser:
         "--seeds", type=int, nargs="*", default=[], help="one run a seed (default: as many as the paper)"
     )
     parser.add_argument("--epochs", type=int | None, help="at most so many a training (default: the paper's)")
+    parser.add_argument(
+        "--precision", type=Precision, default="no", help="of the matrix products (default: no, which is float32)"
+    )
     parser.add_argument("--out", type=str, default="studies", help="the folder of runs and results")
     parser.add_argument("--plan", action="store_true", help="show what would run and how long it takes here")
     parser.add_argument("--publish", action="store_true", help="write tables and figures of what is done, run nothing")
@@ -95,6 +99,7 @@ def _scope(settings: Namespace) -> Scope:
         time_encoders=tuple(settings.time_encoders),
         seeds=tuple(settings.seeds),
         epochs=settings.epochs,
+        precision=settings.precision,
     )
 
 

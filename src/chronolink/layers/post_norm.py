@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from .event_channels import Tokens
 from .packing import Packing
 from .transformer import TransformerLayer, TransformerParts
+from .unrounded import unrounded
 
 
 class PostNorm(TransformerParts):
@@ -37,7 +38,7 @@ class PostNormLayer(PostNorm, TransformerLayer):
         weight, bias = self.query_key_value.weight, self.query_key_value.bias
         if tokens is None or not tokens.narrow:
             return F.linear(rows, weight, bias)
-        return F.linear(tokens.numbers, weight @ tokens.basis.T, bias)
+        return unrounded(F.linear)(tokens.numbers, weight @ tokens.basis.T, bias)
 
     def last(self, rows: Tensor, packing: Packing, key: Tensor, last: Tensor) -> Tensor:
         padded, chosen = packing.pad(rows, 1).squeeze(0), rows.index_select(0, last)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .unrounded import unrounded
+
 
 class Gated(nn.GRUCell):
     """r = sigmoid(W_r [m, s]), z = sigmoid(W_z [m, s]), n = tanh(W_n m + r W_s s), s' = (1 - z) n + z s.
@@ -14,7 +16,7 @@ class Gated(nn.GRUCell):
 
     def step(self, message: Tensor, basis: Tensor | None, state: Tensor) -> Tensor:
         weight = folded(self.weight_ih, basis)
-        return torch.gru_cell(message, state, weight, self.weight_hh, self.bias_ih, self.bias_hh)
+        return unrounded(torch.gru_cell)(message, state, weight, self.weight_hh, self.bias_ih, self.bias_hh)
 
 
 class Simple(nn.RNNCell):
@@ -22,7 +24,7 @@ class Simple(nn.RNNCell):
 
     def step(self, message: Tensor, basis: Tensor | None, state: Tensor) -> Tensor:
         weight = folded(self.weight_ih, basis)
-        return torch.rnn_tanh_cell(message, state, weight, self.weight_hh, self.bias_ih, self.bias_hh)
+        return unrounded(torch.rnn_tanh_cell)(message, state, weight, self.weight_hh, self.bias_ih, self.bias_hh)
 
 
 def folded(weight: Tensor, basis: Tensor | None) -> Tensor:

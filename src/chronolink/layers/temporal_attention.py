@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from .dropout import Dropout
 from .linear import linear
+from .unrounded import unrounded
 
 
 class TemporalAttention(nn.Module):
@@ -59,7 +60,8 @@ class TemporalAttention(nn.Module):
 
 def _score(query: Tensor, weight: Tensor, channel: Tensor, basis: Tensor | None) -> Tensor:
     """(W_K^T q) . z_j, [nodes, heads, past]."""
-    weight = weight if basis is None else weight @ basis
+    if basis is not None:
+        return unrounded(_score)(query, weight @ basis, channel, None)
     asked = torch.einsum("nhd,hdc->nhc", query, weight)
     if len(asked) == 1:
         return (channel @ asked[0].T).transpose(1, 2)
@@ -68,6 +70,7 @@ def _score(query: Tensor, weight: Tensor, channel: Tensor, basis: Tensor | None)
 
 def _mix(attention: Tensor, weight: Tensor, out: Tensor, channel: Tensor, basis: Tensor | None) -> Tensor:
     """W_O W_V sum_j a_j z_j, [nodes, width]."""
-    weight = weight if basis is None else weight @ basis
+    if basis is not None:
+        return unrounded(_mix)(attention, weight @ basis, out, channel, None)
     mixed = torch.bmm(attention, channel).flatten(1)
     return mixed @ torch.bmm(weight.transpose(1, 2), out).flatten(0, 1)

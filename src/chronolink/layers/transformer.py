@@ -13,6 +13,7 @@ from ..draws import fold
 from .dropout import Dropout
 from .event_channels import Tokens
 from .packing import Packing
+from .unrounded import unrounded
 
 
 class TransformerParts(nn.Module):
@@ -69,9 +70,9 @@ class TransformerLayer(TransformerParts):
         if tokens is None or not tokens.narrow:
             return F.linear(norm(rows), weight, bias)
         centred = tokens.basis - tokens.basis.mean(1, keepdim=True)
-        variance = (tokens.numbers @ centred).square().mean(1, keepdim=True)
+        variance = unrounded(torch.mm)(tokens.numbers, centred).square().mean(1, keepdim=True)
         numbers = tokens.numbers * torch.rsqrt(variance + norm.eps)
-        return F.linear(numbers, (weight * norm.weight) @ centred.T, weight @ norm.bias + bias)
+        return unrounded(F.linear)(numbers, (weight * norm.weight) @ centred.T, weight @ norm.bias + bias)
 
     def last(self, rows: Tensor, packing: Packing, key: Tensor, last: Tensor) -> Tensor:
         """The output of each group's last row alone."""
@@ -135,5 +136,6 @@ def _scores(query: Tensor, keys: Tensor, seen: Tensor, scale: float) -> Tensor:
     """
     hidden = torch.zeros_like(seen, dtype=query.dtype).masked_fill_(~seen, torch.finfo(query.dtype).min)
     scores = hidden.expand(*query.shape[:3], keys.shape[2]).clone(memory_format=torch.contiguous_format)
+    keys = keys.to(query.dtype)  # in half precision one of the two may still be whole
     scores.flatten(0, 1).baddbmm_(query.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), alpha=scale)
     return scores

@@ -14,6 +14,7 @@ from ..layers.anonymity import AnonymousIdentity, Identities
 from ..layers.distinct import Distinct
 from ..layers.link_head import LinkHead
 from ..layers.prefixes import Prefixes
+from ..layers.unrounded import unrounded
 from ..layers.walk_attention import WalkAttention
 from ..layers.walk_lstm import WalkLstm
 from ..layers.walks import draw_walks, taken
@@ -118,4 +119,4 @@ def _inputs(layer: nn.Linear, known: Tensor, affine: Tensor | None, identity: Te
         features = for_known.shape[1] - len(affine)
         for_known = torch.cat([for_known[:, :features], for_known[:, features:] @ affine], dim=1)
     projected = F.linear(table, for_identity, layer.bias)
-    return torch.addmm(F.embedding(identity, projected), known, for_known.T)
+    return unrounded(torch.addmm)(F.embedding(identity, projected), known, for_known.T)

@@ -15,6 +15,7 @@ from ..layers.linear import FEWEST, linear
 from ..layers.link_head import LinkHead
 from ..layers.mixer import MixerLayer
 from ..layers.time_columns import time_columns
+from ..layers.unrounded import unrounded
 from ..model import GraphShape
 from ..time_encoder import TimeEncoder
 from ._embedding import EmbeddingModel
@@ -87,7 +88,8 @@ class Graphmixer(EmbeddingModel):
         columns, for_columns, shift = time_columns(self.time_encoder, number, for_time)
         given = torch.cat([edges.to(columns.dtype), columns], dim=1)
         given = F.pad(given, (0, 0, 0, max(0, FEWEST - len(given))))
-        filled = F.linear(given, torch.cat([for_edges, for_columns], dim=1), self.project.bias + shift)
+        weight = torch.cat([for_edges, for_columns], dim=1)
+        filled = unrounded(F.linear)(given, weight, self.project.bias + shift)
         spot = past.valid.flatten().nonzero().squeeze(1)
         empty = filled.new_zeros(past.valid.numel(), self.width)
         return empty.index_copy(0, spot, filled[: len(spot)]).view(*past.valid.shape, -1)

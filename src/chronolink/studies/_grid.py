@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +15,7 @@ from ..table import Cell, Row, Table, ranked
 from ..training.options import Training
 
 CRITERIA = ("random", "historical")
+WHOLE = Scope()
 Measure = Callable[[Mapping[str, Any]], float]
 HEURISTICS = ("edgebank", "popularity", "recency", "popularity-recency")
 FAMILY = ("tgat", "dygformer", "dygformer-separate", "dygdecoder")
@@ -37,7 +37,7 @@ class Grid(Study):
         asked = scope.of_data(self.data)
         plain = [_heuristic_job(data, heuristic) for data in asked for heuristic in self.heuristics]
         cells = [(data, *row) for data in asked for row in self._rows(scope)]
-        return plain + [self._job(*cell, seed, scope.epochs) for cell in cells for seed in self._seeds(scope)]
+        return plain + [self._job(*cell, seed, scope) for cell in cells for seed in self._seeds(scope)]
 
     def findings(self, scope: Scope, out: Path) -> Findings:
         name = type(self).__module__.rpartition(".")[2].replace("_", "-")
@@ -69,11 +69,11 @@ class Grid(Study):
         rows = [row for row, encoder in self.rows.items() if encoder in encoders]
         return [(model, row) for model in scope.of_models(self.models) for row in rows]
 
-    def _job(self, data: str, model: str, row: str, seed: int, epochs: int | None) -> Job:
-        return paper_job(data, model, self.rows[row], self.criterion, seed, epochs)
+    def _job(self, data: str, model: str, row: str, seed: int, scope: Scope) -> Job:
+        return paper_job(data, model, self.rows[row], self.criterion, seed, scope)
 
     def _cell(self, data: str, model: str, row: str, scope: Scope, out: Path, paper: str, measure: Measure) -> Cell:
-        reports = [self._job(data, model, row, seed, scope.epochs).report(out) for seed in self._seeds(scope)]
+        reports = [self._job(data, model, row, seed, scope).report(out) for seed in self._seeds(scope)]
         found = [measure(report) for report in reports if report is not None]
         return Cell.of(found, published(paper, model, row, data))
 
@@ -94,7 +94,7 @@ def paper_job(
     time_encoder: str,
     criterion: str,
     seed: int,
-    epochs: int | None = None,
+    scope: Scope = WHOLE,
     width: int | None = None,
     **changes: Any,
 ) -> TrainingJob:
@@ -106,8 +106,7 @@ def paper_job(
     options = settings_for(data, model, time_encoder, criterion)
     shared = all(_selected(data, model, time_encoder, other) == options for other in CRITERIA)
     encoder = {"name": time_encoder} if width is None else {"name": time_encoder, "width": width}
-    training = Training(seed=seed, select_by=",".join(CRITERIA) if shared else criterion)
-    training = training if epochs is None else replace(training, epochs=epochs)
+    training = scope.training(seed, select_by=",".join(CRITERIA) if shared else criterion)
     return TrainingJob.of(data, model, encoder, {**options, **changes}, training)
 
 

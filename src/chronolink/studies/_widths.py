@@ -17,7 +17,7 @@ from ..model import GraphShape
 from ..paper import PADDED, published
 from ..study import Findings, Scope, Study
 from ..table import Cell, Row, Table, ranked
-from ._grid import ap, paper_job
+from ._grid import WHOLE, ap, paper_job
 
 ENCODERS = ("cosine", "linear")
 
@@ -37,7 +37,7 @@ class Widths(Study):
 
     def jobs(self, scope: Scope) -> list[Job]:
         cells = [(data, *row) for data in scope.of_data(self.data) for row in self._rows(scope)]
-        return [self._job(*cell, seed, scope.epochs) for cell in cells for seed in scope.of_seeds()]
+        return [self._job(*cell, seed, scope) for cell in cells for seed in scope.of_seeds()]
 
     def findings(self, scope: Scope, out: Path) -> Findings:
         chosen = [(data, encoder) for data in scope.of_data(self.data) for encoder in scope.of_time_encoders(ENCODERS)]
@@ -66,17 +66,17 @@ class Widths(Study):
     def _rows(self, scope: Scope) -> list[tuple[str, int]]:
         return [(encoder, width) for encoder in scope.of_time_encoders(ENCODERS) for width in self.widths]
 
-    def _job(self, data: str, encoder: str, width: int, seed: int, epochs: int | None) -> TrainingJob:
+    def _job(self, data: str, encoder: str, width: int, seed: int, scope: Scope = WHOLE) -> TrainingJob:
         changes = self.narrowed(width) if width != self.widths[0] else {}
-        return paper_job(data, self.model, encoder, "random", seed, epochs, **changes)
+        return paper_job(data, self.model, encoder, "random", seed, scope, **changes)
 
     def _cell(self, data: str, encoder: str, width: int, scope: Scope, out: Path) -> Cell:
-        reports = [self._job(data, encoder, width, seed, scope.epochs).report(out) for seed in scope.of_seeds()]
+        reports = [self._job(data, encoder, width, seed, scope).report(out) for seed in scope.of_seeds()]
         widest = published("test_ap_random_ns", self.model, encoder, data) if width == self.widths[0] else None
         return Cell.of([ap(report, "random") for report in reports if report is not None], widest)
 
     def _counts(self, data: str, encoder: str) -> list[int]:
-        return [_parameters(self._job(data, encoder, width, 1, None)) for width in self.widths]
+        return [_parameters(self._job(data, encoder, width, 1)) for width in self.widths]
 
 
 def _shares(counts: list[int]) -> tuple[Cell, ...]:

@@ -40,7 +40,7 @@ class Attention(Study):
 
 def _jobs(data: str, scope: Scope) -> dict[str, Job]:
     return {
-        f"{encoder} / {model}": paper_job(data, model, encoder, "random", scope.of_seeds()[0], scope.epochs)
+        f"{encoder} / {model}": paper_job(data, model, encoder, "random", scope.of_seeds()[0], scope)
         for model in scope.of_models(MODELS)
         for encoder in scope.of_time_encoders(ENCODERS)
     }

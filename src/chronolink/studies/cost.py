@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ from ..job import Job
 from ..jobs.training import TrainingJob
 from ..study import Findings, Scope
 from ..table import ranked
-from ..training.options import Training
 from ._grid import Grid, settings_for
 
 EPOCHS = 2  # the first one warms up
@@ -41,9 +41,9 @@ class Cost(Grid):
     def _seeds(self, scope: Scope) -> tuple[int, ...]:
         return scope.of_seeds()[:1]
 
-    def _job(self, data: str, model: str, row: str, seed: int, epochs: int | None) -> Job:  # noqa: ARG002
+    def _job(self, data: str, model: str, row: str, seed: int, scope: Scope) -> Job:
         encoder = self.rows[row]
-        training = Training(seed=seed, epochs=EPOCHS, min_epochs=0)
+        training = replace(scope, epochs=EPOCHS).training(seed, min_epochs=0)
         return TrainingJob.of(data, model, {"name": encoder}, settings_for(data, model, encoder, "random"), training)
 
 

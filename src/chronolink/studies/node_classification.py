@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from ..job import Job
 from ..jobs.node_classification import NodeClassificationJob
 from ..jobs.training import TrainingJob
+from ..study import Scope
 from ..tasks.node_classification import NODE_CLASSIFICATION
 from ..training.head import HeadTraining
-from ..training.options import Training
 from ._grid import Grid, settings_for
 
 
@@ -29,10 +28,9 @@ class NodeClassification(Grid):
     def measure(self, report: Mapping[str, Any]) -> float:
         return 100 * float(report["test"][NODE_CLASSIFICATION]["auc"])
 
-    def _job(self, data: str, model: str, row: str, seed: int, epochs: int | None) -> Job:
+    def _job(self, data: str, model: str, row: str, seed: int, scope: Scope) -> Job:
         encoder = self.rows[row]
         options = settings_for(data, model, encoder, self.criterion)
-        training = Training(seed=seed, select_by=self.criterion)
-        training = training if epochs is None else replace(training, epochs=epochs)
+        training = scope.training(seed, select_by=self.criterion)
         links = TrainingJob.of(data, model, {"name": encoder}, options, training)
         return NodeClassificationJob.after(links, HeadTraining(dropout=options["dropout"]))

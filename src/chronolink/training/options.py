@@ -9,6 +9,8 @@ from typing import Any, Literal, cast, get_args, get_type_hints
 from ..errors import ChronolinkError, unknown
 from ..negatives import BLOCK, NegativesName
 
+Precision = Literal["no", "bf16", "fp16"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
@@ -25,7 +27,7 @@ class Training:
             of several, as in random,historical, each chooses its own, and the first one's test is the report's.
         candidates: rank every test event among so many random destinations (MRR, Hits@10); 0 leaves it out.
         device: auto takes a GPU where there is one, cuda insists on it.
-        precision: of the matrix products.
+        precision: of the matrix products; no is float32 throughout.
     """
 
     seed: int = 1
@@ -37,7 +39,7 @@ class Training:
     select_by: str = "random"
     candidates: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    precision: Literal["no", "bf16", "fp16"] = "no"
+    precision: Precision = "no"
 
     def __post_init__(self) -> None:
         least = {"epochs": 0, "min_epochs": 0, "patience": 1, "batch_size": 1, "candidates": 0, "seed": 0}
