@@ -23,11 +23,6 @@ class Tokens:
     numbers: Tensor  # [patches, fewer]
     basis: Tensor  # [fewer, inner]
 
-    @property
-    def narrow(self) -> bool:
-        """Whether a product of the numbers in place of the rows is worth its while."""
-        return 4 * self.numbers.shape[1] <= 3 * self.basis.shape[1]
-
     def rows(self) -> Tensor:
         """[patches, inner]"""
         return unrounded(torch.mm)(self.numbers, self.basis)

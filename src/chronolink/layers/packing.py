@@ -36,6 +36,17 @@ class Packing:
         picked = padded.flatten(0, 2).index_select(0, self._spots(len(padded)))
         return picked.view(len(self.spot), -1)
 
+    def keys(self, key: Tensor) -> Tensor:
+        """[rows] to [groups * longest], zero where there is no row."""
+        return self.pad(key.unsqueeze(1), 1).flatten()
+
+    def seen(self, causal: bool) -> Tensor:
+        """What may be attended to, [groups, 1 or longest, longest]: rows, and of causal ones none that is later."""
+        filled, longest = self.filled.unsqueeze(1), self.filled.shape[1]
+        if not causal:
+            return filled
+        return filled & torch.ones(longest, longest, dtype=torch.bool, device=filled.device).tril()
+
     def _spots(self, parts: int) -> Tensor:
         offset = torch.arange(parts, device=self.spot.device) * self.filled.numel()
         return (self.spot.unsqueeze(1) + offset).flatten()

@@ -9,7 +9,6 @@ from torch.nn import functional as F
 from .event_channels import Tokens
 from .packing import Packing
 from .transformer import TransformerLayer, TransformerParts
-from .unrounded import unrounded
 
 
 class PostNorm(TransformerParts):
@@ -33,12 +32,11 @@ class PostNormLayer(PostNorm, TransformerLayer):
     Vaswani et al. (2017).
     """
 
-    def project(self, rows: Tensor, tokens: Tokens | None) -> Tensor:
-        """W x + b; of x = c B it is c (B W^T) + b, a product as narrow as c."""
-        weight, bias = self.query_key_value.weight, self.query_key_value.bias
-        if tokens is None or not tokens.narrow:
-            return F.linear(rows, weight, bias)
-        return unrounded(F.linear)(tokens.numbers, weight @ tokens.basis.T, bias)
+    def given(self, rows: Tensor) -> Tensor:
+        return rows
+
+    def factors(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        return F.pad(tokens.numbers, (0, 1), value=1.0), F.pad(tokens.basis, (0, 0, 0, 1))
 
     def last(self, rows: Tensor, packing: Packing, key: Tensor, last: Tensor) -> Tensor:
         padded, chosen = packing.pad(rows, 1).squeeze(0), rows.index_select(0, last)

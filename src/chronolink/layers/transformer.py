@@ -53,26 +53,48 @@ class TransformerLayer(TransformerParts):
         self, rows: Tensor, packing: Packing, key: Tensor, causal: bool = False, tokens: Tokens | None = None
     ) -> Tensor:
         """rows [rows, width], key [rows] int64; `tokens`: what the rows are made of, where it is known."""
-        projected = packing.pad(self.project(rows, tokens), 3 * self.heads)
+        if tokens is not None and self.folds(tokens.numbers.shape[1]):
+            return self.feed_forward(rows, self.mixed_tokens(tokens, packing, key, causal), key)
+        projected = packing.pad(self.query_key_value(self.given(rows)), 3 * self.heads)
         query, keys, value = projected.unflatten(0, (3, self.heads)).unbind()
-        seen = packing.filled.unsqueeze(1)
-        if causal:
-            seen = seen & torch.ones(keys.shape[2], keys.shape[2], dtype=torch.bool, device=rows.device).tril()
-        scores = _scores(query, keys, seen, self.scale)
-        weights = self.weights(scores, packing.pad(key.unsqueeze(1), 1).flatten())
-        return self.feed_forward(rows, self.mix(packing.pack(weights @ value)), key)
+        attended = self.weights(_scores(query, keys, packing.seen(causal), self.scale), packing.keys(key)) @ value
+        return self.feed_forward(rows, self.mix(packing.pack(attended)), key)
 
-    def project(self, rows: Tensor, tokens: Tokens | None) -> Tensor:
-        """W LayerNorm(x) + b. Of x = c B it is (c / s) (C W') + W beta + b, with W' = W gamma, C the rows of B less
-        their means and s the deviation of x, the length of c C: a product as narrow as c in place of x.
+    def given(self, rows: Tensor) -> Tensor:
+        """What is projected."""
+        return self.attention_norm(rows)  # type: ignore[no-any-return]
+
+    def folds(self, few: int) -> bool:
+        """Whether attention among so few numbers a row is less work than among projected rows."""
+        width = self.mix.in_features
+        return self.heads * few * (few + width) < 3 * width * width
+
+    def mixed_tokens(self, tokens: Tokens, packing: Packing, key: Tensor, causal: bool) -> Tensor:
+        """What attention adds to rows that are few numbers u times a basis L, [rows, width].
+
+        No row is projected: q_i . k_j is u_i (G_Q G_K^T) u_j with G = L W^T, the bias added where u is 1, and the
+        values W_O sum_j a_j v_j are (sum_j a_j u_j) (G_V W_O^T).
         """
-        norm, weight, bias = self.attention_norm, self.query_key_value.weight, self.query_key_value.bias
-        if tokens is None or not tokens.narrow:
-            return F.linear(norm(rows), weight, bias)
-        centred = tokens.basis - tokens.basis.mean(1, keepdim=True)
+        heads, (numbers, basis) = (self.heads, -1), self.factors(tokens)
+        maps = F.linear(basis, self.query_key_value.weight)
+        maps = torch.cat([maps[:-1], maps[-1:] + self.query_key_value.bias])  # the last number is 1
+        for_query, for_keys, for_value = (part.unflatten(1, heads).transpose(0, 1) for part in maps.chunk(3, dim=1))
+        asked = unrounded(torch.mm)(numbers, (for_query @ for_keys.transpose(1, 2)).transpose(0, 1).flatten(1))
+        laid = packing.pad(torch.cat([asked, numbers.repeat(1, self.heads)], dim=1), 2 * self.heads)
+        query, kept = laid.unflatten(0, (2, self.heads)).unbind()
+        weights = self.weights(_scores(query, kept, packing.seen(causal), self.scale), packing.keys(key))
+        attended = packing.pack(unrounded(torch.matmul)(weights, kept))
+        out = for_value @ self.mix.weight.unflatten(1, heads).permute(1, 2, 0)  # [heads, few, width]
+        return unrounded(torch.addmm)(self.mix.bias, attended, out.flatten(0, 1))
+
+    def factors(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """u and L, whose product is the LayerNorm of x = c B: u = [c / s, 1] and L = [gamma C, beta], with C the rows
+        of B less their means and s the deviation of x, the length of c C.
+        """
+        norm, centred = self.attention_norm, tokens.basis - tokens.basis.mean(1, keepdim=True)
         variance = unrounded(torch.mm)(tokens.numbers, centred).square().mean(1, keepdim=True)
         numbers = tokens.numbers * torch.rsqrt(variance + norm.eps)
-        return unrounded(F.linear)(numbers, (weight * norm.weight) @ centred.T, weight @ norm.bias + bias)
+        return F.pad(numbers, (0, 1), value=1.0), torch.cat([centred * norm.weight, norm.bias.unsqueeze(0)])
 
     def last(self, rows: Tensor, packing: Packing, key: Tensor, last: Tensor) -> Tensor:
         """The output of each group's last row alone."""
