@@ -99,6 +99,15 @@ def test_what_is_asked_of_every_training_reaches_every_training(name: str) -> No
     assert len({job.name for job in plain + asked}) == len(plain) + len(learnt)
 
 
+def test_a_table_says_in_which_precision_it_was_computed() -> None:
+    for name in ("random-negatives", "time-width", "cost"):
+        units = [
+            study(name).findings(Scope(data=("uci",), precision=precision), Path("nowhere")).tables[0].unit
+            for precision in ("no", "bf16")
+        ]
+        assert units[1] == f"{units[0]}, bf16"
+
+
 def test_studies_share_their_runs() -> None:
     scope = Scope(data=("uci",), models=("tgat",), seeds=(1,))
     shared = set.intersection(

@@ -42,6 +42,10 @@ class Scope:
     def of_time_encoders(self, known: Sequence[str]) -> tuple[str, ...]:
         return _chosen(self.time_encoders, known)
 
+    def unit(self, unit: str) -> str:
+        """With the precision beside it, where it is not the usual one."""
+        return unit if self.precision == "no" else f"{unit}, {self.precision}"
+
     def training(self, seed: int, **options: Any) -> Training:
         """Of one run, with as many epochs and the precision that are asked for."""
         asked = {} if self.epochs is None else {"epochs": self.epochs}

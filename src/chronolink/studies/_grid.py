@@ -59,7 +59,7 @@ class Grid(Study):
             for name in self.heuristics
         )
         shown = tuple(Path(data).stem for data in columns)
-        return Table(name, title, ("model", self.head), shown, rows, unit=unit, wins=wins)
+        return Table(name, title, ("model", self.head), shown, rows, unit=scope.unit(unit), wins=wins)
 
     def _seeds(self, scope: Scope) -> tuple[int, ...]:
         return scope.of_seeds()

@@ -44,7 +44,8 @@ class Widths(Study):
         rows = [self._row(data, encoder, scope, out) for data, encoder in chosen]
         shares = [Row(labels, _shares(self._counts(*labels))) for labels in chosen]
         heads, columns = ("data", "time encoder"), tuple(map(str, self.widths))
-        scores = Table(self.file, self.title, heads, columns, tuple(rows), wins=False, across="width")
+        unit = scope.unit("AP in %")
+        scores = Table(self.file, self.title, heads, columns, tuple(rows), unit=unit, wins=False, across="width")
         title, name = f"Parameters, share of {self.widths[0]}'s", f"{self.file}-parameters"
         sizes = Table(name, title, heads, columns, tuple(shares), unit="%", digits=1, wins=False, across="width")
         return Findings((ranked(scores), sizes), self._figure(rows))
