@@ -64,6 +64,18 @@ def test_dygdecoder_has_the_figure_of_its_report_and_the_paper() -> None:
     assert f"after {found['selected']['random']['epoch']} epochs" in CHOOSING
 
 
+def test_half_precision_is_as_near_as_the_docs_say() -> None:
+    found = [
+        json.loads(next((ROOT / "experiments").glob(place)).read_text())["epochs"]
+        for place in ("uci-dygdecoder/linear-1.json", "bf16/runs/uci-dygdecoder-linear-1-*/report.json")
+    ]
+    pairs = zip(*([epoch["validation"]["random"]["ap"] for epoch in epochs] for epochs in found), strict=False)
+    apart = [100 * abs(single - half) for single, half in pairs]
+    page = " ".join((ROOT / "docs" / "scaling.md").read_text().split())
+    assert f"each of the {len(apart)} epochs" in page
+    assert f"within {max(apart):.2f} points of float32's, and {sum(apart) / len(apart):.2f} away on average" in page
+
+
 def test_tgn_has_the_figures_of_the_experiments_and_the_paper() -> None:
     for cells in rows(CHOOSING, "TGN"):
         paper = published("tgn_cawn_test_ap_random_ns", "tgn", cells[1], "uci")
