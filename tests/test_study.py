@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 import time
@@ -336,7 +337,8 @@ def test_a_study_killed_and_started_again_loses_nothing_and_repeats_nothing(
     longer = (*ONE[:-1], "6", "--data", str(log))
     assert run(*longer, "--out", str(tmp_path / "whole")) == 0
     out = tmp_path / "killed"
-    begun = subprocess.Popen([sys.executable, "-m", "chronolink", "study", *longer, "--out", str(out)])
+    command = [sys.executable, "-m", "chronolink", "study", *longer, "--out", str(out)]
+    begun = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})  # more threads round otherwise
     while not (kept := list(out.glob("runs/*-tgat-*/report.json"))) or len(list(out.glob("runs/*-tgat-*"))) == len(
         kept
     ):
