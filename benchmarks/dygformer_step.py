@@ -39,10 +39,12 @@ def needed(model: str, data: str, length: int, patch: int) -> tuple[float, int]:
     """Floating-point operations of the layers' matrix products in a training step, and the packed rows."""
     built, batch = made(model, data, length, patch)
     found = Sequences.of(batch.query, batch.history, built.time_encoder, length, patch)
-    rows, width, depth = len(found.sequence), built.out.in_features, len(built.layers)
-    layer = rows * width * (3 + 1 + 8) * width
-    last = 0.0 if model == "dygdecoder" else layer  # of one row a sequence
-    return 3 * 2.0 * ((depth - 1) * layer + last), rows
+    rows, width, heads = len(found.sequence), built.out.in_features, built.layers[0].heads
+    few = built.rows(found, batch.history, 2 * len(batch.query)).tokens.numbers.shape[1] + 1
+    first = heads * few * (few + width) + 8 * width * width  # no row is projected in the first layer
+    other = (3 + 1 + 8) * width * width
+    last = 0 if model == "dygdecoder" else other  # of one row a sequence
+    return 3 * 2.0 * rows * (first + (len(built.layers) - 2) * other + last), rows
 
 
 def plain_speed(rows: int, width: int = 200) -> float:

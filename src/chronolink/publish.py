@@ -29,7 +29,8 @@ def _section(name: str, study: Study, scope: Scope, out: Path) -> Section:
     findings, folder = study.findings(scope, out), out / name
     folder.mkdir(parents=True, exist_ok=True)
     reports = {job.name: (job, job.report(out)) for job in study.jobs(scope)}
-    _write_tables(findings.tables, folder)
+    if findings.tables:
+        _write_tables(findings.tables, folder)
     return Section(
         name=name,
         title=study.title,
