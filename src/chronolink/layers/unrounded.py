@@ -12,8 +12,8 @@ from torch import Tensor
 def unrounded(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The same product in single precision, for operands that hold times.
 
-    Half precision has eight bits: on UCI it cannot tell the moment itself from ten minutes ago. What comes out of the
-    product may be rounded like any other feature, for it is spread over many of them.
+    Half precision has eight bits: on UCI the standardised times of today are then 17 minutes apart. What comes out of
+    the product may be rounded like any other feature, for it is spread over many of them.
     """
 
     @wraps(product)
