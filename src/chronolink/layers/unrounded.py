@@ -12,7 +12,7 @@ from torch import Tensor
 def unrounded(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The same product in single precision, for operands that hold times.
 
-    Half precision has eight bits: on UCI the standardised times of today are then 17 minutes apart. What comes out of
+    Half precision has eight bits: on UCI the times of the last hours are then 17 minutes apart. What comes out of
     the product may be rounded like any other feature, for it is spread over many of them.
     """
 
