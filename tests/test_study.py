@@ -19,6 +19,7 @@ from chronolink.files import write_json
 from chronolink.job import Job
 from chronolink.jobs.training import TrainingJob
 from chronolink.paper import DATA, published, selected, tables
+from chronolink.publish import publish
 from chronolink.studies._grid import paper_job
 from chronolink.study import Scope, Study
 from chronolink.training.options import Training
@@ -107,6 +108,11 @@ def test_a_table_says_in_which_precision_it_was_computed() -> None:
             for precision in ("no", "bf16")
         ]
         assert units[1] == f"{units[0]}, bf16"
+
+
+def test_a_study_without_tables_writes_none(tmp_path: Path) -> None:
+    publish({"attention": study("attention")}, Scope(data=("uci",)), tmp_path)
+    assert list((tmp_path / "attention").iterdir()) == []
 
 
 def test_studies_share_their_runs() -> None:

@@ -57,8 +57,12 @@ class TransformerLayer(TransformerParts):
             return self.feed_forward(rows, self.mixed_tokens(tokens, packing, key, causal), key)
         projected = packing.pad(self.query_key_value(self.given(rows)), 3 * self.heads)
         query, keys, value = projected.unflatten(0, (3, self.heads)).unbind()
-        attended = self.weights(_scores(query, keys, packing.seen(causal), self.scale), packing.keys(key)) @ value
+        attended = self.shares(query, keys, packing, key, causal) @ value
         return self.feed_forward(rows, self.mix(packing.pack(attended)), key)
+
+    def shares(self, query: Tensor, keys: Tensor, packing: Packing, key: Tensor, causal: bool) -> Tensor:
+        """What each row takes of each in its group, [heads, groups, longest, longest]."""
+        return self.weights(_scores(query, keys, packing.seen(causal), self.scale), packing.keys(key))
 
     def given(self, rows: Tensor) -> Tensor:
         """What is projected."""
@@ -82,8 +86,8 @@ class TransformerLayer(TransformerParts):
         asked = unrounded(torch.mm)(numbers, (for_query @ for_keys.transpose(1, 2)).transpose(0, 1).flatten(1))
         laid = packing.pad(torch.cat([asked, numbers.repeat(1, self.heads)], dim=1), 2 * self.heads)
         query, kept = laid.unflatten(0, (2, self.heads)).unbind()
-        weights = self.weights(_scores(query, kept, packing.seen(causal), self.scale), packing.keys(key))
-        attended = packing.pack(unrounded(torch.matmul)(weights, kept))
+        shares = self.shares(query, kept, packing, key, causal)
+        attended = packing.pack(unrounded(torch.matmul)(shares, kept))
         out = for_value @ self.mix.weight.unflatten(1, heads).permute(1, 2, 0)  # [heads, few, width]
         return unrounded(torch.addmm)(self.mix.bias, attended, out.flatten(0, 1))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 
 import torch
 from torch import Tensor
@@ -16,7 +15,6 @@ def unrounded(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
     the product may be rounded like any other feature, for it is spread over many of them.
     """
 
-    @wraps(product)
     def whole(*operands: Tensor | None) -> Tensor:
         kind = next(operand.device.type for operand in operands if operand is not None)
         if not torch.is_autocast_enabled(kind):
