@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from chronolink import ChronolinkError, build
+from chronolink.analysis.ages import by_age, quarters
 from chronolink.analysis.attention import AttentionScores, Bins, Cells, attention_scores, average
 from chronolink.events import EventStream, TemporalGraph
 from chronolink.figures.attention import draw
@@ -26,7 +27,7 @@ from tests.streams import random_graph
 from tests.test_dygformer import FAMILY, first_hop, questions
 from tests.twins import dygformer as twin
 
-Row = tuple[float, float, float, bool, bool]
+Row = tuple[float, float, float, bool, bool, bool]
 Token = tuple[float, bool | None]  # elapsed, and whether it is the source's; None of a beginning
 
 
@@ -66,7 +67,8 @@ def slow_group(model: FirstHop, rows: Tensor, tokens: list[Token], layer: int) -
         for key, (elapsed_key, of_source) in enumerate(tokens):
             if source is not None and (key <= query or not causal):
                 own = of_source is None or of_source == source
-                found.append((elapsed_query, elapsed_key, weights[query, key].item(), source, own))
+                asked = query == len(tokens) - 1 or tokens[query + 1][1] != source
+                found.append((elapsed_query, elapsed_key, weights[query, key].item(), source, own, asked))
     return found
 
 
@@ -112,6 +114,7 @@ def test_scores_and_times_equal_the_appendix(model: str, patch: int, layer: int,
         np.testing.assert_allclose(getattr(found, name), column, rtol=1e-9, atol=1e-10)
     np.testing.assert_array_equal(found.source, expected[3])
     np.testing.assert_array_equal(found.own, expected[4])
+    np.testing.assert_array_equal(found.asked, expected[5])
 
 
 @pytest.mark.parametrize("model", FAMILY)
@@ -206,7 +209,7 @@ def test_what_cannot_be_read_is_refused_in_one_sentence() -> None:
 def hand_made(*rows: tuple[float, float, float]) -> AttentionScores:
     query, key, score = (np.array(column) for column in zip(*rows, strict=True))
     yes = np.ones(len(rows), dtype=bool)
-    return AttentionScores(query, key, score, yes, yes)
+    return AttentionScores(query, key, score, yes, yes, yes)
 
 
 def test_few_times_have_a_cell_a_pair() -> None:
@@ -246,6 +249,24 @@ def test_cells_equal_a_plain_loop() -> None:
             inside = scores.score[(place[0] == row) & (place[1] == column) & ~np.isnan(scores.elapsed_key)]
             assert cells.count[row, column] == len(inside)
             np.testing.assert_allclose(cells.mean[row, column], inside.mean() if len(inside) else np.nan)
+
+
+def test_ages_are_quarters_of_what_the_asked_event_looks_at() -> None:
+    past = [(0.0, age, age / 100) for age in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)]
+    scores = hand_made((0, 0, 0.9), (0, np.nan, 0.8), *past)
+    edges = quarters([scores])
+    assert edges.tolist() == [2.75, 4.5, 6.25]
+    assert by_age(scores, edges) == [[0.01, 0.02], [0.03, 0.04], [0.05, 0.06], [0.07, 0.08]]
+    assert by_age(scores, np.array([1.0])) == [[0.01], [0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08]]
+
+
+def test_ages_are_those_of_the_asked_events_own_sequence() -> None:
+    graph = random_graph(dtype=torch.float64)
+    for model in FAMILY:
+        scores = attention_scores(first_hop(model, graph), History(graph), questions(graph))
+        given = [score for age in by_age(scores, quarters([scores])) for score in age]
+        asked, past = scores.elapsed_query == 0, scores.elapsed_key > 0
+        assert sorted(given) == sorted(scores.score[asked & past & scores.own])
 
 
 def cells_of(bins: Bins, empty: bool = False) -> Cells:

@@ -115,6 +115,20 @@ def test_a_study_without_tables_writes_none(tmp_path: Path) -> None:
     assert list((tmp_path / "attention").iterdir()) == []
 
 
+def test_attention_is_drawn_and_tabled_of_runs_whose_weights_are_there(tmp_path: Path, log: Path) -> None:
+    scope = Scope(data=(str(log),), models=("dygdecoder",), seeds=(1,), epochs=1)
+    cosine, linear = study("attention").jobs(scope)
+    cosine.perform(tmp_path)
+    publish({"attention": study("attention")}, scope, tmp_path)
+    with (tmp_path / "attention" / "results.csv").open() as file:
+        found = list(csv.DictReader(file))
+    assert linear.report(tmp_path) is None
+    assert {row["time_encoder"] for row in found} == {"cosine"}
+    assert [row["histories_of"] for row in found] == ["source"] * 4 + ["destination"] * 4
+    assert all(0 < float(row["mean"]) <= 100 for row in found)
+    assert len(list((tmp_path / "attention").glob("*.png"))) == 2
+
+
 def test_studies_share_their_runs() -> None:
     scope = Scope(data=("uci",), models=("tgat",), seeds=(1,))
     shared = set.intersection(

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..draws import fold
 from ..errors import ChronolinkError, at_least_one
@@ -56,6 +57,7 @@ class AttentionScores:
     score: Array
     source: NDArray[np.bool_]  # the query stands in the source's sequence, not in the destination's
     own: NDArray[np.bool_]  # and the key in the same one, which only DyGFormer's may not
+    asked: NDArray[np.bool_]  # the query holds the asked event, the last of its sequence
 
     def __len__(self) -> int:
         return len(self.score)
@@ -105,13 +107,14 @@ def _read(model: EventTransformer, layers: Sequence[nn.Module], query: LinkQuery
 
 def _pairs(weights: Tensor, elapsed: Tensor, sequence: Tensor, visible: Tensor, pairs: int) -> AttentionScores:
     """weights and visible [groups, asked, kept], elapsed and sequence [groups, kept]."""
-    asked, kept = (sequence >= 0).unsqueeze(2), sequence.unsqueeze(1)
-    chosen = visible & asked
+    query, kept = sequence.unsqueeze(2), sequence.unsqueeze(1)
+    chosen = visible & (query >= 0)
     group, row, column = chosen.nonzero(as_tuple=True)
-    own = (kept == sequence.unsqueeze(2)) | (kept < 0)
+    own = ((kept == query) | (kept < 0))[chosen]
+    last = (sequence != F.pad(sequence[:, 1:], (0, 1), value=-1))[group, row]
     found = (elapsed[group, row], elapsed[group, column], weights[chosen].double())
     return AttentionScores(
-        *(part.cpu().numpy() for part in (*found, sequence[group, row] < pairs, own[chosen])),
+        *(part.cpu().numpy() for part in (*found, sequence[group, row] < pairs, own, last)),
     )
 
 

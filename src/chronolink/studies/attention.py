@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 
 from matplotlib.figure import Figure
 
+from ..analysis.ages import AGES, by_age, quarters
 from ..analysis.attention import AttentionScores, Bins, attention_scores, average
 from ..figures.attention import draw
 from ..job import Job
 from ..run import RunFolder
 from ..study import Findings, Scope, Study
+from ..table import Cell, Row, Table
 from ..tasks.link_prediction import LinkPrediction
 from ._grid import paper_job
 
 MODELS, ENCODERS, DATA = ("dygformer-separate", "dygdecoder"), ("cosine", "linear"), ("reddit",)
+SIDES = ("source", "destination")
+Trained = tuple[str, str]  # model and time encoder
 
 
 class Attention(Study):
@@ -23,24 +28,29 @@ class Attention(Study):
     title = "Attention over time"
     about = (
         "Mean attention score of the last layer over the time since the query's event and the time since the key's, on "
-        "test events; of the first seed. DyGDecoder's last layer is drawn for every row, though only the last is read."
+        "test events; of the first seed. DyGDecoder's last layer is drawn for every row, though only the last is read. "
+        "The table has the asked event's attention to a past one, by its age: flat where it cannot tell ages apart."
     )
 
     def jobs(self, scope: Scope) -> list[Job]:
         return [job for data in scope.of_data(DATA) for job in _jobs(data, scope).values()]
 
     def findings(self, scope: Scope, out: Path) -> Findings:
-        """Figures of the runs whose weights are at hand."""
+        """Of the runs whose weights are at hand."""
+        tables: list[Table] = []
         figures: dict[str, Figure] = {}
         for data in scope.of_data(DATA):
-            done = {name: job for name, job in _jobs(data, scope).items() if _has_weights(job, out)}
-            figures |= _figures(Path(data).stem, {name: _scores(job, out) for name, job in done.items()})
-        return Findings((), figures)
+            done = {trained: job for trained, job in _jobs(data, scope).items() if _has_weights(job, out)}
+            found = {trained: _scores(job, out) for trained, job in done.items()}
+            if found:
+                tables.append(_table(Path(data).stem, found, scope))
+                figures |= _figures(Path(data).stem, found)
+        return Findings(tuple(tables), figures)
 
 
-def _jobs(data: str, scope: Scope) -> dict[str, Job]:
+def _jobs(data: str, scope: Scope) -> dict[Trained, Job]:
     return {
-        f"{encoder} / {model}": paper_job(data, model, encoder, "random", scope.of_seeds()[0], scope)
+        (model, encoder): paper_job(data, model, encoder, "random", scope.of_seeds()[0], scope)
         for model in scope.of_models(MODELS)
         for encoder in scope.of_time_encoders(ENCODERS)
     }
@@ -58,10 +68,31 @@ def _scores(job: Job, out: Path) -> AttentionScores:
     return attention_scores(model, task.history, task.part("test"))
 
 
-def _figures(data: str, found: dict[str, AttentionScores]) -> dict[str, Figure]:
+def _table(data: str, found: dict[Trained, AttentionScores], scope: Scope) -> Table:
+    edges = quarters(found.values())
+    rows = tuple(
+        Row((*trained, side), tuple(_cell(given) for given in by_age(_of(side, scores), edges)))
+        for trained, scores in found.items()
+        for side in SIDES
+    )
+    title = f"Attention to one event in {data}; the quarters end {', '.join(f'{edge:,.0f}' for edge in edges)} before"
+    heads, unit = ("model", "time encoder", "histories of"), scope.unit("mean score in %")
+    return Table(f"attention-{data}", title, heads, AGES, rows, unit=unit, wins=False, across="age")
+
+
+def _cell(given: list[float]) -> Cell:
+    """The mean over events of one run."""
+    return Cell(100 * fmean(given), runs=1) if given else Cell()
+
+
+def _of(side: str, scores: AttentionScores) -> AttentionScores:
+    return scores[scores.source == (side == "source")]
+
+
+def _figures(data: str, found: dict[Trained, AttentionScores]) -> dict[str, Figure]:
     figures = {}
-    for side in ("source", "destination") if found else ():
-        chosen = {name: scores[scores.source == (side == "source")] for name, scores in found.items()}
+    for side in SIDES:
+        chosen = {f"{encoder} / {model}": _of(side, scores) for (model, encoder), scores in found.items()}
         bins = Bins.of(*chosen.values())
         panels = {name: average(scores, bins) for name, scores in chosen.items()}
         figures[f"attention-{data}-{side}"] = draw(panels, f"Attention in {data}: histories of {side}s")
