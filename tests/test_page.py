@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,13 @@ def page(tmp_path: Path) -> Page:
 def file(tmp_path: Path) -> Path:
     write_page(tmp_path / "page.html", page(tmp_path))
     return tmp_path / "page.html"
+
+
+def test_a_section_is_read_as_it_was_written(tmp_path: Path) -> None:
+    for section in page(tmp_path).sections:
+        section.write(tmp_path / "section.json")
+        read = Section.read(tmp_path / "section.json")
+        assert read == replace(section, settings=list(section.settings), missing=list(section.missing))
 
 
 @pytest.fixture(scope="module")

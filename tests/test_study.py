@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 
 from chronolink.catalogue import find, members
 from chronolink.cli import main
+from chronolink.errors import ChronolinkError
 from chronolink.estimate import BESIDE, EPOCHS, Estimates
 from chronolink.files import write_json
 from chronolink.job import Job
@@ -112,7 +114,21 @@ def test_a_table_says_in_which_precision_it_was_computed() -> None:
 
 def test_a_study_without_tables_writes_none(tmp_path: Path) -> None:
     publish({"attention": study("attention")}, Scope(data=("uci",)), tmp_path)
-    assert list((tmp_path / "attention").iterdir()) == []
+    assert [path.name for path in (tmp_path / "attention").iterdir()] == ["section.json"]
+
+
+def test_the_page_is_about_all_that_was_published_into_the_folder(tmp_path: Path) -> None:
+    for name in ("time-width", "attention", "time-width"):
+        page = publish({name: study(name)}, Scope(data=("uci",)), tmp_path)
+    assert re.findall(r'<section id="([^"]+)"', page.read_text()) == ["attention", "time-width"]
+
+
+def test_a_section_that_is_none_is_named(tmp_path: Path) -> None:
+    publish({"attention": study("attention")}, Scope(data=("uci",)), tmp_path)
+    (tmp_path / "attention" / "section.json").write_text("{}")
+    with pytest.raises(ChronolinkError, match="is no section of a page; publish its study again"):
+        publish({"time-width": study("time-width")}, Scope(data=("uci",)), tmp_path)
+    publish({"attention": study("attention")}, Scope(data=("uci",)), tmp_path)
 
 
 def test_attention_is_drawn_and_tabled_of_runs_whose_weights_are_there(tmp_path: Path, log: Path) -> None:

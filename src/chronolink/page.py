@@ -7,14 +7,15 @@ import re
 import struct
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from .files import write_whole
+from .errors import ChronolinkError
+from .files import read_json, write_json, write_whole
 from .render import DASH, Style, signed
 from .table import Cell, Table
 
@@ -32,6 +33,20 @@ class Section:
     figures: tuple[Path, ...] = ()  # PNG
     settings: Sequence[Mapping[str, Any]] = ()  # one a run
     missing: Sequence[str] = ()
+
+    def write(self, path: Path) -> None:
+        """Beside its figures."""
+        write_json(path, {**asdict(self), "figures": [figure.name for figure in self.figures]})
+
+    @classmethod
+    def read(cls, path: Path) -> Section:
+        kept = read_json(path)
+        try:
+            tables = tuple(map(Table.from_json, kept["tables"]))
+            figures = tuple(path.with_name(name) for name in kept["figures"])
+            return cls(**{**kept, "tables": tables, "figures": figures})
+        except (TypeError, KeyError) as error:
+            raise ChronolinkError(f"{path} is no section of a page; publish its study again") from error
 
     @property
     def anchor(self) -> str:

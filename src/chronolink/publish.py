@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .catalogue import members
 from .files import write_json, write_whole
 from .job import Job
 from .page import Page, Section, write_page
@@ -18,20 +19,24 @@ from .table import Table
 
 
 def publish(studies: Mapping[str, Study], scope: Scope, out: Path) -> Path:
-    """Writes the tables and figures of each study into its own folder, and one page about all; returns the page."""
-    sections = tuple(_section(name.replace("_", "-"), study, scope, out) for name, study in studies.items())
+    """Writes the tables and figures of each study into its own folder, and one page about all in `out`, those that were
+    published before included; returns the page.
+    """
+    for name, study in studies.items():
+        _section(name.replace("_", "-"), study, scope, out)
+    known = [out / name.replace("_", "-") / "section.json" for name in members("studies")]
     page = out / "report.html"
-    write_page(page, Page(TITLE, sections))
+    write_page(page, Page(TITLE, tuple(Section.read(path) for path in known if path.exists())))
     return page
 
 
-def _section(name: str, study: Study, scope: Scope, out: Path) -> Section:
+def _section(name: str, study: Study, scope: Scope, out: Path) -> None:
     findings, folder = study.findings(scope, out), out / name
     folder.mkdir(parents=True, exist_ok=True)
     reports = {job.name: (job, job.report(out)) for job in study.jobs(scope)}
     if findings.tables:
         _write_tables(findings.tables, folder)
-    return Section(
+    section = Section(
         name=name,
         title=study.title,
         about=study.about,
@@ -40,6 +45,7 @@ def _section(name: str, study: Study, scope: Scope, out: Path) -> Section:
         settings=[_flat(job, report) for job, report in reports.values() if report is not None],
         missing=[_missing(job, out) for job, report in reports.values() if report is None],
     )
+    section.write(folder / "section.json")
 
 
 def _write_tables(tables: tuple[Table, ...], folder: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 Published = tuple[float, float]  # mean and standard deviation
 
@@ -77,6 +78,11 @@ class Table:
     among: int = 1  # rows with the same first so many labels compete
     across: str = "data set"  # what a column is
 
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Table:
+        rows = tuple(Row(tuple(row["labels"]), tuple(map(_cell, row["cells"]))) for row in kept["rows"])
+        return cls(**{**kept, "heads": tuple(kept["heads"]), "columns": tuple(kept["columns"]), "rows": rows})
+
     @property
     def groups(self) -> list[list[Row]]:
         """The rows that compete with each other, in the order in which they first appear."""
@@ -84,6 +90,10 @@ class Table:
         for row in self.rows:
             groups.setdefault(row.labels[: self.among], []).append(row)
         return list(groups.values())
+
+
+def _cell(kept: Mapping[str, Any]) -> Cell:
+    return Cell(**{**kept, "paper": kept["paper"] and tuple(kept["paper"])})
 
 
 def ranked(table: Table, least: bool = False, among: int = 1) -> Table:

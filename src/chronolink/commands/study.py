@@ -5,7 +5,7 @@ chronolink study NAME --plan
 chronolink study NAME --publish
 
 NAME is one of the studies listed below, or all. What is done is not run again: the same command goes on where it
-stopped. Out come tables, figures and report.html in the folder.
+stopped. Out come tables, figures and report.html in the folder; the page is about all studies published there.
 """
 
 from __future__ import annotations
