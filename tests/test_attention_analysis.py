@@ -260,6 +260,11 @@ def test_ages_are_quarters_of_what_the_asked_event_looks_at() -> None:
     assert by_age(scores, np.array([1.0])) == [[0.01], [0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08]]
 
 
+def test_without_a_past_no_age_has_an_event() -> None:
+    alone = hand_made((0, 0, 0.9), (0, np.nan, 0.1))
+    assert by_age(alone, quarters([alone])) == [[], [], [], []]
+
+
 def test_ages_are_those_of_the_asked_events_own_sequence() -> None:
     graph = random_graph(dtype=torch.float64)
     for model in FAMILY:

@@ -13,8 +13,8 @@ AGES = ("youngest quarter", "second", "third", "oldest")
 
 def quarters(several: Iterable[AttentionScores]) -> Array:
     """The three ages that cut the events which the asked one looks at, of all these together, into four equal parts."""
-    ages = [scores.elapsed_key[_on_past(scores)] for scores in several]
-    return np.quantile(np.concatenate(ages), [0.25, 0.5, 0.75])
+    ages = np.concatenate([scores.elapsed_key[_on_past(scores)] for scores in several])
+    return np.quantile(ages, [0.25, 0.5, 0.75]) if len(ages) else np.zeros(3)
 
 
 def by_age(scores: AttentionScores, edges: Array) -> list[list[float]]:

@@ -75,9 +75,13 @@ def _table(data: str, found: dict[Trained, AttentionScores], scope: Scope) -> Ta
         for trained, scores in found.items()
         for side in SIDES
     )
-    title = f"Attention to one event in {data}; the quarters end {', '.join(f'{edge:,.0f}' for edge in edges)} before"
+    title = f"Attention to one event in {data}; the quarters end {', '.join(map(_age, edges))} before"
     heads, unit = ("model", "time encoder", "histories of"), scope.unit("mean score in %")
     return Table(f"attention-{data}", title, heads, AGES, rows, unit=unit, wins=False, across="age")
+
+
+def _age(edge: float) -> str:
+    return f"{edge:,.0f}" if edge >= 100 else f"{edge:.3g}"
 
 
 def _cell(given: list[float]) -> Cell:
