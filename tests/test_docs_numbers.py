@@ -89,8 +89,8 @@ def test_tgn_has_the_figures_of_the_experiments_and_the_paper() -> None:
 def measured(study: str, encoder: str, model: str = "", folder: str = "paper") -> str:
     """UCI's first figure of a published study in that row, with its deviation where it is of several runs."""
     records = csv.DictReader((ROOT / "experiments" / folder / study / "results.csv").read_text().splitlines())
-    own = [r for r in records if r["time_encoder"] == encoder and r["model"] in (model.lower() or r["model"],)]
-    found = next(r for r in own if r["column"] == "uci")
+    wanted = {"time_encoder": encoder, "column": "uci"} | ({"model": model.lower()} if model else {})
+    found = next(record for record in records if wanted.items() <= record.items())
     spread = f" ± {float(found['deviation']):.2f}" if found["deviation"] else ""
     return f"{float(found['mean']):.2f}{spread}" if found["mean"] else ""
 

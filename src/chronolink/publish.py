@@ -17,20 +17,22 @@ from .render import beside_markdown, latex, markdown, records
 from .study import Findings, Scope, Study
 from .table import Table
 
+SECTION = "section.json"  # a study's part of the page, in its folder
+
 
 def publish(studies: Mapping[str, Study], scope: Scope, out: Path) -> Path:
     """Writes the tables and figures of each study into its own folder, and one page about all in `out`, those that were
     published before included; returns the page.
     """
     for name, study in studies.items():
-        _section(name.replace("_", "-"), study, scope, out)
-    known = [out / name.replace("_", "-") / "section.json" for name in members("studies")]
+        _write_section(name.replace("_", "-"), study, scope, out)
+    known = [out / name.replace("_", "-") / SECTION for name in members("studies")]
     page = out / "report.html"
     write_page(page, Page(TITLE, tuple(Section.read(path) for path in known if path.exists())))
     return page
 
 
-def _section(name: str, study: Study, scope: Scope, out: Path) -> None:
+def _write_section(name: str, study: Study, scope: Scope, out: Path) -> None:
     findings, folder = study.findings(scope, out), out / name
     folder.mkdir(parents=True, exist_ok=True)
     reports = {job.name: (job, job.report(out)) for job in study.jobs(scope)}
@@ -45,7 +47,7 @@ def _section(name: str, study: Study, scope: Scope, out: Path) -> None:
         settings=[_flat(job, report) for job, report in reports.values() if report is not None],
         missing=[_missing(job, out) for job, report in reports.values() if report is None],
     )
-    section.write(folder / "section.json")
+    section.write(folder / SECTION)
 
 
 def _write_tables(tables: tuple[Table, ...], folder: Path) -> None:

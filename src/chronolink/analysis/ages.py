@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .attention import Array, AttentionScores
 
@@ -24,6 +25,6 @@ def by_age(scores: AttentionScores, edges: Array) -> list[list[float]]:
     return [past.score[age == number].tolist() for number in range(len(edges) + 1)]
 
 
-def _on_past(scores: AttentionScores) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _on_past(scores: AttentionScores) -> NDArray[np.bool_]:
     """Of its own sequence, and neither itself nor a learnt beginning."""
     return scores.asked & scores.own & (scores.elapsed_key > scores.elapsed_query)
