@@ -72,23 +72,30 @@ def test_a_slot_a_walk_and_a_slot_a_distinct_walk_say_the_same() -> None:
     rows = torch.randn(6, 12, dtype=torch.float64, generator=generator, requires_grad=True)
     end = torch.randint(6, (8, 10), generator=generator)
     end[0] = 3
-    merged = Slots.distinct(end, end)
+    merged = Slots.of(end, end)
     assert merged.end.shape[1] < 10
-    found, expected = layer.mean(rows, merged), layer.mean(rows, Slots.walks(end, end))
+    found, expected = layer.mean(rows, merged), layer.mean(rows, Slots(end, torch.ones_like(end), end))
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
     weight = torch.randn(found.shape, dtype=torch.float64, generator=generator)
     gradients = [torch.autograd.grad((value * weight).sum(), rows)[0] for value in (found, expected)]
     torch.testing.assert_close(*gradients, rtol=0, atol=1e-12)
 
 
-def test_dropout_tells_equal_walks_apart_and_evaluation_does_not() -> None:
+def test_a_slot_is_the_first_of_equal_walks() -> None:
+    end, key = torch.tensor([[5, 2, 5, 9], [2, 2, 2, 2]]), torch.arange(8).view(2, 4)
+    found = Slots.of(end, key)
+    assert found.end.tolist() == [[5, 2, 9], [2, 0, 0]]
+    assert found.count.tolist() == [[2, 1, 1], [4, 0, 0]]
+    assert found.key.tolist() == [[0, 1, 3], [4, 0, 0]]
+
+
+def test_dropout_takes_the_same_from_equal_walks_and_other_things_from_others() -> None:
     layer = WalkAttention(12, 3, 0.2).double()
     rows = torch.randn(4, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     alike, key = torch.zeros(1, 50, dtype=torch.int64), torch.arange(50).unsqueeze(0)
+    torch.testing.assert_close(layer(rows, alike, key), layer(rows, alike[:, :1], key[:, :1]))
     own = layer.feed_forward(rows[alike[0]], rows[alike[0]].clone(), key[0])
     assert len(own.unique(dim=0)) == 50
-    layer.eval()
-    torch.testing.assert_close(layer(rows, alike, key), layer(rows, alike[:, :1], key[:, :1]))
 
 
 def test_dropout_before_relu_equals_dropout_after_it_in_values_and_gradients() -> None:

@@ -20,35 +20,32 @@ class Slots:
     key: Tensor  # [groups, slots] int64, the same for the same question in any batch
 
     @classmethod
-    def walks(cls, end: Tensor, key: Tensor) -> Slots:
-        """A slot a walk."""
-        return cls(end, torch.ones_like(end), key)
-
-    @classmethod
-    def distinct(cls, end: Tensor, key: Tensor) -> Slots:
-        """A slot a distinct walk."""
-        groups, size = len(end), int(end.max()) + 1
+    def of(cls, end: Tensor, key: Tensor) -> Slots:
+        """A slot a distinct walk, in the order and with the key of the first of the equal ones."""
+        groups, walks = end.shape
         group = torch.arange(groups, device=end.device).unsqueeze(1)
-        found, count = torch.unique(group * size + end, return_counts=True)
-        group = found // size
-        column = torch.arange(len(found), device=end.device) - torch.searchsorted(group, group)
-        shape = (groups, int(column.max()) + 1)
-        ends, counts = end.new_zeros(shape), end.new_zeros(shape)
-        ends[group, column], counts[group, column] = found % size, count
-        return cls(ends, counts, key[:, : shape[1]])
+        _, place, count = torch.unique(group * (end.max() + 1) + end, return_inverse=True, return_counts=True)
+        walk = torch.arange(end.numel(), device=end.device)
+        first = torch.full_like(count, end.numel()).scatter_reduce(0, place.flatten(), walk, "amin")
+        first, order = first.sort()
+        group = first // walks
+        column = torch.arange(len(first), device=end.device) - torch.searchsorted(group, group)
+        slots = [end.new_zeros(groups, int(column.max()) + 1) for _ in range(3)]
+        for slot, value in zip(slots, (end.flatten()[first], count[order], key.flatten()[first]), strict=True):
+            slot[group, column] = value
+        return cls(*slots)
 
 
 class WalkAttention(PostNorm):
     """X' = LayerNorm(X + Attention(X)),   mean over walks of LayerNorm(X' + W_2 ReLU(W_1 X' + b_1) + b_2).
 
-    Equal walks share all that no dropout has touched: their keys, queries and values, and in evaluation everything. A
-    walk that counts n times is n equal keys, so log n is added to its scores, and it enters the mean n times.
+    Equal walks are computed once. A walk that counts n times is n equal keys, so log n is added to its scores, and it
+    enters the mean n times. A dropout mask belongs to a walk, however often it was drawn.
     """
 
     def forward(self, rows: Tensor, end: Tensor, key: Tensor) -> Tensor:
         """rows [rows, width], end [groups, walks] int64 and key of the same shape: [groups, width]."""
-        dropped = self.training and self.on_wide.dropped
-        return self.mean(rows, Slots.walks(end, key) if dropped else Slots.distinct(end, key))
+        return self.mean(rows, Slots.of(end, key))
 
     def mean(self, rows: Tensor, slots: Slots) -> Tensor:
         filled = slots.count.flatten().nonzero().squeeze(1)

@@ -119,4 +119,5 @@ def _inputs(layer: nn.Linear, known: Tensor, affine: Tensor | None, identity: Te
         features = for_known.shape[1] - len(affine)
         for_known = torch.cat([for_known[:, :features], for_known[:, features:] @ affine], dim=1)
     projected = F.linear(table, for_identity, layer.bias)
-    return unrounded(torch.addmm)(F.embedding(identity, projected), known, for_known.T)
+    # laid out anew: the gradient of a few columns is then `known.T @ g`, seven times faster than `(g.T @ known).T`
+    return unrounded(torch.addmm)(F.embedding(identity, projected), known, for_known.T.contiguous())
