@@ -13,18 +13,34 @@ from .numbering import numbered
 
 
 @dataclass(frozen=True, slots=True)
-class Prefixes:
-    """The distinct beginnings of all walks, as trees: a row is a step after the steps of its parents.
+class Tree:
+    """Which step each one follows; steps of one hop lie together, the roots first."""
 
-    Rows of one hop lie together, the roots first. What a recurrent network says of a beginning it says once.
+    parent: Tensor  # [rows] int64, among the rows of the hop before; means nothing at a root
+    sizes: tuple[int, ...]  # rows of each hop
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The distinct beginnings of walks of which only the identities are known."""
+
+    identity: Tensor  # [rows] int64
+    tree: Tree
+    place: Tensor  # [rows of the prefixes] int64, where each of those stands among these
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """The distinct beginnings of all walks: a row is a step after the steps of its parents.
+
+    What a recurrent network says of a beginning it says once.
     """
 
     node: Tensor  # [rows] int64
     event: Tensor  # [rows] int64, row in the edge features; means nothing at a root
     number: Tensor  # [rows], what the time encoder encodes
     identity: Tensor  # [rows] int64
-    parent: Tensor  # [rows] int64, among the rows of the hop before; means nothing at a root
-    sizes: tuple[int, ...]  # rows of each hop, the roots first
+    tree: Tree
     end: Tensor  # [ends, walks] int64, the row at which each walk ends
 
     @classmethod
@@ -47,4 +63,18 @@ class Prefixes:
             row[there], end[there] = found, found + before
             steps.append(tuple(column[place] for column in step))
         node, event, when, identity, parent = (torch.cat(column) for column in zip(*steps, strict=True))
-        return cls(node, event, when, identity, parent, tuple(len(step[0]) for step in steps), end)
+        return cls(node, event, when, identity, Tree(parent, tuple(len(step[0]) for step in steps)), end)
+
+    def names(self) -> Names:
+        """The same walks by identities alone: nodes of many pairs are called alike, so they are few."""
+        columns = zip(self.identity.split(self.tree.sizes), self.tree.parent.split(self.tree.sizes), strict=True)
+        parts: list[tuple[Tensor, Tensor, Tensor]] = []
+        found, before = torch.zeros_like(self.identity[:1]), 0
+        for identity, parent in columns:
+            above = found[parent] if parts else torch.zeros_like(parent)
+            found, shown = numbered(identity, above)
+            parts.append((identity[shown], above[shown], found + before))
+            before += len(shown)
+        identities, parents, places = zip(*parts, strict=True)
+        tree = Tree(torch.cat(parents), tuple(len(part) for part in identities))
+        return Names(torch.cat(identities), tree, torch.cat(places))

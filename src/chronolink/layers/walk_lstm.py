@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .linear import linear
-from .prefixes import Prefixes
+from .prefixes import Tree
 
 
 class WalkLstm(nn.Module):
@@ -26,12 +26,12 @@ class WalkLstm(nn.Module):
         self.recurrent = linear(hidden, 4 * hidden, hidden, bias=False)
         self.back = linear(inputs, 3 * hidden, hidden)
 
-    def forward(self, ahead: Tensor, back: Tensor, prefixes: Prefixes, ends: Tensor) -> Tensor:
+    def forward(self, ahead: Tensor, back: Tensor, tree: Tree, ends: Tensor) -> Tensor:
         """`ahead` [rows, 4 hidden], `back` [ends, 3 hidden]: W x + b of all rows and of those where walks end."""
-        parents = prefixes.parent.split(prefixes.sizes)
-        cell, state = _begun(*_without_forget(ahead[: prefixes.sizes[0]]))
+        parents = tree.parent.split(tree.sizes)
+        cell, state = _begun(*_without_forget(ahead[: tree.sizes[0]]))
         states = [state]
-        for gates, parent in zip(ahead.split(prefixes.sizes)[1:], parents[1:], strict=True):
+        for gates, parent in zip(ahead.split(tree.sizes)[1:], parents[1:], strict=True):
             gates = gates + F.embedding(parent, self.recurrent(state))
             cell, state = _step(gates, F.embedding(parent, cell))
             states.append(state)

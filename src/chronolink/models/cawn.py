@@ -13,7 +13,7 @@ from ..history import History
 from ..layers.anonymity import AnonymousIdentity, Identities
 from ..layers.distinct import Distinct
 from ..layers.link_head import LinkHead
-from ..layers.prefixes import Prefixes
+from ..layers.prefixes import Names, Prefixes
 from ..layers.unrounded import unrounded
 from ..layers.walk_attention import WalkAttention
 from ..layers.walk_lstm import WalkLstm
@@ -98,16 +98,24 @@ class Cawn(PairModel):
         lstm, identity = self.of_steps, prefixes.identity
         ahead = _inputs(lstm.ahead, known, affine, identity, table)
         back = _inputs(lstm.back, known[ends], affine, identity[ends], table)
-        steps = lstm(ahead, back, prefixes, ends)
+        steps = lstm(ahead, back, prefixes.tree, ends)
+        for_steps, for_names = self.join.weight.split([steps.shape[1], self.join.in_features - steps.shape[1]], dim=1)
+        named = F.embedding(*self._named(prefixes.names(), table, ends, for_names))
+        return torch.addmm(named, steps, for_steps.T), end
+
+    def _named(self, names: Names, table: Tensor, ends: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """Which of the distinct walks of identities each end is, and what those give to the join."""
+        shown, place = torch.unique(names.place[ends], return_inverse=True)
         lstm = self.of_identities
-        ahead, back = F.embedding(identity, lstm.ahead(table)), F.embedding(identity[ends], lstm.back(table))
-        return self.join(torch.cat([steps, lstm(ahead, back, prefixes, ends)], dim=1)), end
+        ahead, back = lstm.ahead(table), lstm.back(table)
+        inputs = F.embedding(names.identity, ahead), F.embedding(names.identity[shown], back)
+        return place, F.linear(lstm(*inputs, names.tree, shown), weight, self.join.bias)
 
     def _known(self, prefixes: Prefixes, history: History) -> tuple[Tensor, Tensor | None]:
         """Node features, edge features and time of each step; of an affine encoding, the number and one."""
         number = prefixes.number
         time, affine = self.time_encoder.factors(number)
-        past = torch.arange(len(number), device=number.device) >= prefixes.sizes[0]
+        past = torch.arange(len(number), device=number.device) >= prefixes.tree.sizes[0]
         features = history.node_features[prefixes.node], history.edge_features[prefixes.event] * past.unsqueeze(1)
         return torch.cat([*(part.to(number.dtype) for part in features), time], dim=1), affine
 
