@@ -51,8 +51,9 @@ class WalkAttention(PostNorm):
         filled = slots.count.flatten().nonzero().squeeze(1)
         end, key, count = (column.flatten().index_select(0, filled) for column in (slots.end, slots.key, slots.count))
         mixed = self.mix(self._attended(rows, slots).index_select(0, filled))
-        after = self.feed_forward(F.embedding(end, rows), mixed, key) * count.unsqueeze(1)
-        summed = rows.new_zeros(len(slots.end), rows.shape[1]).index_add(0, filled // slots.end.shape[1], after)
+        after = self.feed_forward(F.embedding(end, rows), mixed, key).to(self.mix.weight.dtype)  # sums stay whole
+        summed = after.new_zeros(len(slots.end), after.shape[1])
+        summed = summed.index_add(0, filled // slots.end.shape[1], after * count.unsqueeze(1))
         return summed / slots.count.sum(1, keepdim=True)
 
     def _attended(self, rows: Tensor, slots: Slots) -> Tensor:
