@@ -214,10 +214,10 @@ def test_calibration_is_of_validation_and_leaves_the_ranking_alone() -> None:
     graph = learnable()
     model, task, alone = quick(graph), LinkPrediction(graph, Split.of(graph)), Accelerator(cpu=True)
     model.prepare(task.train, task.train_history)
-    asked: list[tuple[str, str]] = []
+    asked: list[tuple[str, list[str]]] = []
     task.questions = _noting(task.questions, asked)  # type: ignore[method-assign]
     calibrate(model, task, alone)
-    assert asked == [("validation", "random")]
+    assert asked == [("validation", ["random"])]
     ways = (Calibration(), Calibration(0.01, 0.3))
     plain, other = (summary(verdicts(model, task, alone, calibration=way, candidates=9)) for way in ways)
     for kind in ("random", "historical", "inductive"):
@@ -227,8 +227,8 @@ def test_calibration_is_of_validation_and_leaves_the_ranking_alone() -> None:
         assert plain[kind]["brier"] == plain[kind]["brier_before"]
 
 
-def _noting(questions: Callable[..., Any], asked: list[tuple[str, str]]) -> Callable[..., Any]:
-    def note(part: str, negatives: str) -> Any:
+def _noting(questions: Callable[..., Any], asked: list[tuple[str, list[str]]]) -> Callable[..., Any]:
+    def note(part: str, negatives: list[str]) -> Any:
         asked.append((part, negatives))
         return questions(part, negatives)
 

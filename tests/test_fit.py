@@ -127,6 +127,21 @@ def test_scores_do_not_depend_on_the_batch_size_of_evaluation() -> None:
             assert other[negatives].all == pytest.approx(found[0][negatives].all, abs=1e-6)
 
 
+@pytest.mark.parametrize("model", ["tgat", "tgn"])
+def test_kinds_of_negatives_asked_together_are_judged_as_each_alone_and_the_events_are_asked_once(model: str) -> None:
+    graph = learnable()
+    built, task, alone = quick(graph, model=model), LinkPrediction(graph, Split.of(graph)), Accelerator(cpu=True)
+    built.prepare(task.train, task.train_history)
+    asked: list[int] = []
+    built.register_forward_pre_hook(lambda _, given: asked.append(len(given[0])))
+    together = verdicts(built, task, alone)
+    assert sum(asked) == 4 * len(task.part("test"))
+    for kind, found in together.items():
+        own = verdicts(built, task, alone, negatives=[kind])[kind]  # type: ignore[list-item]
+        assert found.all == pytest.approx(own.all, abs=1e-6)
+        assert (found.unseen or {}) == pytest.approx(own.unseen or {}, abs=1e-6)
+
+
 def test_training_negatives_do_not_depend_on_the_batch_size_and_change_with_the_epoch() -> None:
     graph = learnable()
     task = LinkPrediction(graph, Split.of(graph))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Literal
@@ -30,6 +30,12 @@ class Questions:
     negatives: LinkQuery  # [events * each], an event's own negatives side by side
     each: int = 1
 
+    @classmethod
+    def beside(cls, events: EventStream, negatives: Sequence[LinkQuery]) -> Questions:
+        """One link of each of these lists beside every event."""
+        columns = [torch.stack([getattr(n, name) for n in negatives], 1).flatten() for name in LinkQuery.__slots__]
+        return cls(events, LinkQuery(*columns), len(negatives))
+
     def block(self, start: int, stop: int) -> Questions:
         return Questions(self.events[start:stop], self.negatives[start * self.each : stop * self.each], self.each)
 
@@ -49,6 +55,10 @@ class Scores:
 
     positive: Tensor  # [events]
     negative: Tensor  # [events, each]
+
+    def of(self, column: int) -> Scores:
+        """Those of the events and of one negative each."""
+        return Scores(self.positive, self.negative[:, column : column + 1])
 
     @property
     def arrays(self) -> tuple[Floats, Floats]:
@@ -82,7 +92,7 @@ class LinkPrediction:
         self._random_train = RandomNegatives(self.train, graph.num_nodes)
         self._parts = {"validation": split.validation(graph.events), "test": split.test(graph.events)}
         self._unseen = {name: split.touches_unseen(graph.events, part) for name, part in self._parts.items()}
-        self._asked: dict[tuple[Part, NegativesName], Questions] = {}
+        self._drawn: dict[tuple[Part, NegativesName], LinkQuery] = {}
 
     @cached_property
     def train_history(self) -> History:
@@ -98,21 +108,18 @@ class LinkPrediction:
     def training_questions(self, seed: int, epoch: int) -> Questions:
         return Questions(self.train, self._random_train.beside(self.train, seed, epoch))
 
-    def questions(self, part: Part, negatives: NegativesName) -> Questions:
-        """The same every time, so drawn once."""
-        if (part, negatives) not in self._asked:
-            events = self.part(part)
-            drawn = self._negatives(negatives).beside(events, SEEDS[part])
-            self._asked[part, negatives] = Questions(events, drawn)
-        return self._asked[part, negatives]
+    def questions(self, part: Part, negatives: Sequence[NegativesName]) -> Questions:
+        """The events of a part, each beside one negative of every kind; drawn once, as they are the same every time."""
+        events = self.part(part)
+        for kind in negatives:
+            if (part, kind) not in self._drawn:
+                self._drawn[part, kind] = self._negatives(kind).beside(events, SEEDS[part])
+        return Questions.beside(events, [self._drawn[part, kind] for kind in negatives])
 
     def candidates(self, part: Part, each: int) -> Questions:
         """For every event `each` random destinations, none of them met by its source within its block."""
-        events = self.part(part)
-        negatives = self._negatives("random")
-        drawn = [negatives.beside(events, SEEDS[part], 1 + index) for index in range(each)]
-        columns = [torch.stack([getattr(d, name) for d in drawn], 1).flatten() for name in LinkQuery.__slots__]
-        return Questions(events, LinkQuery(*columns), each)
+        events, negatives = self.part(part), self._negatives("random")
+        return Questions.beside(events, [negatives.beside(events, SEEDS[part], 1 + index) for index in range(each)])
 
     def judge(self, part: Part, scores: Scores) -> Verdict:
         """Metrics over all events of a part, and over those with a node that training never met."""

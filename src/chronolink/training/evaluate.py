@@ -22,13 +22,13 @@ def evaluate(
     model: LinkModel,
     task: LinkPrediction,
     part: Part,
-    negatives: NegativesName,
+    negatives: Sequence[NegativesName],
     accelerator: Accelerator,
-    batch_size: int | None = None,
     advance: Advance = quietly,
-) -> Verdict:
-    """Metrics under one kind of negatives; `batch_size`, the events asked about at once, changes none of them."""
-    return task.judge(part, _scores(model, task, part, negatives, accelerator, batch_size, advance))
+) -> dict[str, Verdict]:
+    """Metrics by kind of negatives."""
+    found = _scores(model, task, part, negatives, accelerator, advance=advance)
+    return {kind: task.judge(part, scores) for kind, scores in found.items()}
 
 
 def evaluate_candidates(
@@ -47,8 +47,8 @@ def calibrate(
     """What fits the validation events and one random negative each."""
     watch = watch or Watch()
     watch.stage("calibration", len(task.part("validation")))
-    scores = _scores(model, task, "validation", "random", accelerator, advance=watch.advance)
-    return fit_calibration(*scores.arrays)
+    found = _scores(model, task, "validation", ["random"], accelerator, advance=watch.advance)
+    return fit_calibration(*found["random"].arrays)
 
 
 def verdicts(
@@ -64,14 +64,13 @@ def verdicts(
 ) -> dict[str, Verdict]:
     """By kind of negatives, the trust in the calibrated probabilities included.
 
+    `batch_size`, the events asked about at once, changes no answer.
     MRR and Hits@10 stand among the random ones, as their candidates are random.
     """
     watch = watch or Watch()
-    found: dict[str, Verdict] = {}
-    for kind in negatives:
-        watch.stage(f"{part}, {kind} negatives", len(task.part(part)))
-        scores = _scores(model, task, part, kind, accelerator, batch_size, watch.advance)
-        found[kind] = task.judge(part, scores) | task.trust(part, scores, calibration)
+    watch.stage(f"{part}, {', '.join(negatives)} negatives", len(task.part(part)))
+    scores = _scores(model, task, part, negatives, accelerator, batch_size, watch.advance)
+    found = {kind: task.judge(part, of) | task.trust(part, of, calibration) for kind, of in scores.items()}
     if candidates:
         watch.stage(f"{part}, {candidates} candidates", len(task.part(part)))
         ranked = evaluate_candidates(model, task, part, candidates, accelerator, watch.advance)
@@ -94,12 +93,14 @@ def _scores(
     model: LinkModel,
     task: LinkPrediction,
     part: Part,
-    negatives: NegativesName,
+    negatives: Sequence[NegativesName],
     accelerator: Accelerator,
     batch_size: int | None = None,
     advance: Advance = quietly,
-) -> Scores:
-    questions, at_once = task.questions(part, negatives), batch_size or model.at_once
+) -> dict[str, Scores]:
+    """By kind of negatives, all asked in one pass: the events themselves are scored once, and memories filled once."""
+    questions = task.questions(part, negatives)
+    at_once = batch_size or max(1, 2 * model.at_once // (1 + questions.each))  # as many questions, however many kinds
     observed = BLOCK if model.remembers else at_once
     scores, _ = run_epoch(model, questions, task.history, accelerator, observed, at_once, advance=advance)
-    return scores
+    return {kind: scores.of(column) for column, kind in enumerate(negatives)}

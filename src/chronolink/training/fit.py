@@ -112,7 +112,7 @@ class _Run:
         return progress
 
     def _epoch(self, progress: Progress, optimizer: torch.optim.Optimizer) -> None:
-        """One pass over the training events and one over the validation events a criterion."""
+        """One pass over the training events and one over the validation events."""
         training, number = self.training, progress.epoch + 1
         questions = self.task.training_questions(training.seed, number)
         learner = Learner(optimizer, training.seed, number)
@@ -128,13 +128,14 @@ class _Run:
             advance=self.watch.advance,
         )
         record: Record = {"epoch": number, "loss": loss, "validation": {}, "seconds": time.perf_counter() - begun}
-        for selection in (s for s in progress.selections if not s.over):
-            self.watch.stage(f"epoch {number}/{training.epochs} validation", len(self.task.part("validation")))
-            verdict = evaluate(
-                self.model, self.task, "validation", selection.criterion, self.accelerator, advance=self.watch.advance
-            )
-            record["validation"][selection.criterion] = verdict.all
-            selection.consider(self.model, number, verdict.all["ap"], training.patience, training.min_epochs)
+        judged = [selection for selection in progress.selections if not selection.over]
+        criteria = [selection.criterion for selection in judged]
+        self.watch.stage(f"epoch {number}/{training.epochs} validation", len(self.task.part("validation")))
+        found = evaluate(self.model, self.task, "validation", criteria, self.accelerator, advance=self.watch.advance)
+        for selection in judged:
+            verdict = found[selection.criterion].all
+            record["validation"][selection.criterion] = verdict
+            selection.consider(self.model, number, verdict["ap"], training.patience, training.min_epochs)
         progress.records.append(record)
 
     def report(self, progress: Progress, settings: dict[str, Any]) -> Report:
