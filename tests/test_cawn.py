@@ -96,6 +96,8 @@ def test_dropout_takes_the_same_from_equal_walks_and_other_things_from_others() 
     torch.testing.assert_close(layer(rows, alike, key), layer(rows, alike[:, :1], key[:, :1]))
     own = layer.feed_forward(rows[alike[0]], rows[alike[0]].clone(), key[0])
     assert len(own.unique(dim=0)) == 50
+    layer.eval()
+    torch.testing.assert_close(layer(rows, alike, key), layer(rows, alike[:, :1], key[:, :1]))
 
 
 def test_dropout_before_relu_equals_dropout_after_it_in_values_and_gradients() -> None:
