@@ -1,4 +1,4 @@
-"""Negatives come from the protocol's candidates, fairly, and never from the block itself"""
+"""Negatives come from the protocol's candidates, fairly"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 from chronolink import load
 from chronolink.events import EventStream, TemporalGraph
-from chronolink.negatives import BLOCK, HistoricalNegatives, Negatives, NegativesName, negatives_named
+from chronolink.negatives import BLOCK, HistoricalNegatives, Negatives, NegativesName, OtherNegatives, negatives_named
 from chronolink.query import LinkQuery
 from chronolink.split import Split, boundaries
 from tests.streams import random_graph
@@ -50,13 +50,20 @@ def pairs_of(links: EventStream | LinkQuery) -> Pairs:
     return list(zip(links.source.tolist(), links.destination.tolist(), strict=True))
 
 
+def meeting(graph: TemporalGraph, block: EventStream) -> set[tuple[int, int]]:
+    """The pairs that meet from the block's first time to its last."""
+    stream = graph.events
+    between = (stream.time >= block.time[0]) & (stream.time <= block.time[-1])
+    return set(pairs_of(stream[between]))
+
+
 def candidates(kind: NegativesName, graph: TemporalGraph, block: EventStream) -> set[tuple[int, int]]:
-    """The protocol's words as Python sets: pairs seen before the block, minus the block's, minus training's."""
+    """The protocol's words as Python sets: pairs seen before the block, minus those of its time, minus training's."""
     if kind == "random":
         return set()
     stream, start = graph.events, float(block.time[0])
     met = list(zip(pairs_of(stream), stream.time.tolist(), strict=True))
-    found = {pair for pair, time in met if time < start} - set(pairs_of(block))
+    found = {pair for pair, time in met if time < start} - meeting(graph, block)
     if kind == "inductive":
         last_train = boundaries(stream.time)[0]
         found -= {pair for pair, time in met if time <= last_train}
@@ -80,7 +87,8 @@ def test_the_candidates_are_those_of_the_protocol(graph: TemporalGraph, kind: Ne
     destinations = set(graph.events.destination.tolist())
     for number, block in enumerate(blocks(test)):
         found = pairs_of(drawn[number * BLOCK : (number + 1) * BLOCK])
-        allowed, happened = candidates(kind, graph, block), set(pairs_of(block))
+        allowed = candidates(kind, graph, block)
+        happened = set() if kind == "random" else meeting(graph, block)
         old = min(len(allowed), len(block))
         assert len(set(found[:old])) == old
         assert set(found[:old]) <= allowed
@@ -102,9 +110,41 @@ def test_a_negative_is_asked_at_the_time_of_its_event(graph: TemporalGraph, kind
         assert torch.equal(column, kept)
 
 
-def test_random_negatives_keep_the_source(graph: TemporalGraph) -> None:
+def test_random_and_other_negatives_keep_the_source(graph: TemporalGraph) -> None:
     test = Split.of(graph).test(graph.events)
-    assert torch.equal(negatives_of("random", graph).beside(test, seed=2).source, test.source)
+    for negatives in (negatives_of("random", graph), OtherNegatives(graph.events, graph.num_nodes)):
+        assert torch.equal(negatives.beside(test, seed=2).source, test.source)
+
+
+def test_random_negatives_are_uniform_over_all_destinations_whoever_meets() -> None:
+    """A source that meets all but one destination in the block: the benchmark draws those it meets as well."""
+    stream = EventStream.sorted([0] * 40, [*range(1, 40), 1], [5.0] * 40)
+    negatives, counts = negatives_named("random", stream, 41, 0.0), np.zeros(41)
+    for seed in range(600):
+        np.add.at(counts, negatives.beside(stream, seed).destination.numpy(), 1)
+    assert counts[[0, 40]].sum() == 0
+    assert is_fair(counts[1:40], 0.0)
+
+
+def test_other_negatives_never_happen_within_their_block(graph: TemporalGraph) -> None:
+    test = Split.of(graph).test(graph.events)[: 10 * BLOCK]
+    drawn = OtherNegatives(graph.events, graph.num_nodes).beside(test, seed=2)
+    destinations = set(graph.events.destination.tolist())
+    for number, block in enumerate(blocks(test)):
+        happened = set(pairs_of(block))
+        for source, destination in pairs_of(drawn[number * BLOCK : (number + 1) * BLOCK]):
+            everywhere = all((source, other) in happened for other in destinations)
+            assert (source, destination) not in happened or everywhere
+
+
+def test_a_moment_cut_into_blocks_has_one_list_of_candidates() -> None:
+    """Three blocks at one time: a pair that meets in the last of them is a negative of none."""
+    past, now = [(0, other) for other in range(1, 401)], [(0, other) for other in range(1, 301)]
+    source, destination = zip(*past, *now, *now, strict=True)
+    stream = EventStream.sorted(source, destination, [0.0] * 400 + [1.0] * 600)
+    drawn = pairs_of(HistoricalNegatives(stream, 401).beside(stream[400:], seed=0))
+    for number in range(3):
+        assert sorted(drawn[number * BLOCK : number * BLOCK + 100]) == [(0, other) for other in range(301, 401)]
 
 
 def test_inductive_negatives_never_met_up_to_the_end_of_training() -> None:
@@ -125,6 +165,7 @@ def test_pairs_of_the_blocks_first_moment_are_not_yet_history() -> None:
     assert set(pairs_of(draw)) <= {(0, 1), (1, 2)}
 
 
+@pytest.mark.parametrize("kind", ["historical", "inductive"])
 def test_the_first_block_has_no_history_and_is_random(kind: NegativesName) -> None:
     graph = graph_of("random")
     first = graph.events[:BLOCK]
@@ -169,7 +210,7 @@ def test_inductive_negatives_are_uniform_over_their_candidates() -> None:
     assert is_fair(counts, BLOCK / 400)
 
 
-def test_random_negatives_are_uniform_over_the_destinations_a_source_does_not_meet() -> None:
+def test_other_negatives_are_uniform_over_the_destinations_a_source_does_not_meet() -> None:
     destinations = np.arange(50, 90)
     met = {source: set(destinations[: 4 * source].tolist()) or {50} for source in range(9)}
     rows = [(source, int(other)) for source in met for other in sorted(met[source])]
@@ -177,7 +218,7 @@ def test_random_negatives_are_uniform_over_the_destinations_a_source_does_not_me
     assert len(rows) < BLOCK
     source, destination = zip(*rows, strict=True)
     stream = EventStream.sorted(source, destination, [1.0] * len(rows))
-    negatives, counts = negatives_named("random", stream, 100, 0.0), np.zeros((100, 100))
+    negatives, counts = OtherNegatives(stream, 100), np.zeros((100, 100))
     for seed in range(600):
         drawn = negatives.beside(stream, seed)
         np.add.at(counts, (drawn.source.numpy(), drawn.destination.numpy()), 1)
@@ -189,10 +230,11 @@ def test_random_negatives_are_uniform_over_the_destinations_a_source_does_not_me
     assert counts[21].sum() == 600 * 40  # meets them all, so nothing else can be drawn
 
 
-def test_a_link_of_the_block_is_drawn_only_where_no_other_can_be(kind: NegativesName) -> None:
+@pytest.mark.parametrize("negatives", [OtherNegatives, HistoricalNegatives])
+def test_a_link_of_the_block_is_drawn_only_where_no_other_can_be(negatives: type[Negatives]) -> None:
     """Source 0 meets 199 of 200 destinations in one block: the one that is left must be found."""
     stream = EventStream.sorted([0] * 199 + [1], [*range(1, 200), 200], [5.0] * 200)
-    drawn = negatives_named(kind, stream, 201, 0.0).beside(stream, seed=3)
+    drawn = negatives(stream, 201).beside(stream, seed=3)
     assert pairs_of(drawn)[:199] == [(0, 200)] * 199
     assert pairs_of(drawn)[199][0] == 1
     assert pairs_of(drawn)[199][1] != 200

@@ -14,7 +14,7 @@ from ..calibration import UNCALIBRATED, Bins, Calibration, reliability
 from ..events import EventStream, TemporalGraph
 from ..history import History
 from ..metrics import Floats, ranking, reciprocal_ranks, trust
-from ..negatives import Negatives, NegativesName, RandomNegatives, negatives_named
+from ..negatives import Negatives, NegativesName, OtherNegatives, negatives_named
 from ..query import LinkQuery
 from ..split import Split
 
@@ -89,7 +89,7 @@ class LinkPrediction:
     def __init__(self, graph: TemporalGraph, split: Split) -> None:
         self.graph, self.split = graph, split
         self.train = split.train(graph.events)
-        self._random_train = RandomNegatives(self.train, graph.num_nodes)
+        self._others_train = OtherNegatives(self.train, graph.num_nodes)
         self._parts = {"validation": split.validation(graph.events), "test": split.test(graph.events)}
         self._unseen = {name: split.touches_unseen(graph.events, part) for name, part in self._parts.items()}
         self._drawn: dict[tuple[Part, NegativesName], LinkQuery] = {}
@@ -106,7 +106,7 @@ class LinkPrediction:
         return self._parts[part]
 
     def training_questions(self, seed: int, epoch: int) -> Questions:
-        return Questions(self.train, self._random_train.beside(self.train, seed, epoch))
+        return Questions(self.train, self._others_train.beside(self.train, seed, epoch))
 
     def questions(self, part: Part, negatives: Sequence[NegativesName]) -> Questions:
         """The events of a part, each beside one negative of every kind; drawn once, as they are the same every time."""
@@ -118,7 +118,7 @@ class LinkPrediction:
 
     def candidates(self, part: Part, each: int) -> Questions:
         """For every event `each` random destinations, none of them met by its source within its block."""
-        events, negatives = self.part(part), self._negatives("random")
+        events, negatives = self.part(part), OtherNegatives(self.graph.events, self.graph.num_nodes)
         return Questions.beside(events, [negatives.beside(events, SEEDS[part], 1 + index) for index in range(each)])
 
     def judge(self, part: Part, scores: Scores) -> Verdict:
