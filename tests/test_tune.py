@@ -141,7 +141,7 @@ def test_a_killed_search_goes_on_without_loss_or_repetition(events: Path, tmp_pa
 
 
 def test_two_searches_at_once_share_the_points(events: Path, tmp_path: Path) -> None:
-    first, second = tuning(events, tmp_path / "shared"), tuning(events, tmp_path / "shared")
+    first, second = (tuning(events, tmp_path / "shared", prune_after=9) for _ in range(2))
     seen: list[Point] = []
 
     def begin(_: int, point: Point) -> Watch:
