@@ -55,7 +55,7 @@ def test_what_learns_nothing_has_the_figures_of_the_experiments(rule: str) -> No
         assert rule == "popularity" or f">{shown}<" in PICTURE
 
 
-@pytest.mark.parametrize("model", ["DyGDecoder"])
+@pytest.mark.parametrize("model", ["DyGFormer", "DyGDecoder"])
 def test_what_was_computed_in_half_precision_has_the_figures_of_its_experiments(model: str) -> None:
     found = [cells for cells in rows(CHOOSING, model) if len(cells) == 6]
     assert found
@@ -119,7 +119,7 @@ def test_the_two_aps_are_the_report_s() -> None:
 
 
 def test_the_readme_has_the_figures_of_the_docs() -> None:
-    for model in ("TGAT", "TGN", "DyGDecoder"):
+    for model in ("TGAT", "TGN", "DyGFormer", "DyGDecoder"):
         ours = [cells for cells in rows(README, model) if len(cells) == 6]
         assert ours
         assert all(cells in rows(CHOOSING, model) for cells in ours)
