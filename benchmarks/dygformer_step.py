@@ -58,19 +58,36 @@ def plain_speed(rows: int, width: int = 200) -> float:
     return 2e-9 * rows * width * 4 * width / statistics.median(taken)
 
 
+def apart(*words: str) -> Step:
+    """The step in a process of its own, which ends with this one."""
+    worker = subprocess.Popen(
+        [sys.executable, __file__, "--steps", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    asked, answers = worker.stdin, worker.stdout
+
+    def step() -> float:
+        print(file=asked, flush=True)
+        return float(answers.readline())
+
+    return step
+
+
 def table(allocator: str) -> None:
-    """Both sides under one setting of the allocator: the system's default, or large buffers kept."""
-    print(f"\nallocator: {allocator}; batches of 200, {THREADS} threads, linear time, dropout {DROPOUT}", flush=True)
+    """Ours as the command line runs it, with large buffers kept; the twin under this setting of the allocator."""
+    print(f"\nthe twin's allocator: {allocator}; batches of 200, {THREADS} threads, linear time, dropout {DROPOUT}")
     row("model", "data", "length", "ours, s", "twin, s", "ratio", "target", "GFLOP/s", "plain", "share", "MB, share")
     for data, length, patch in SIZES:
         for model, target in MODELS.items():
-            size = (model, data, length, patch)
-            ours, twin = in_turns(step(*size, "ours"), step(*size, "twin"), rounds=3, ours_a_round=2)
-            operations, rows = needed(*size)
+            sides = [
+                (setting, model, data, str(length), str(patch), side)
+                for setting, side in (("kept", "ours"), (allocator, "twin"))
+            ]
+            ours, twin = in_turns(apart(*sides[0]), apart(*sides[1]), rounds=3, ours_a_round=2)
+            operations, rows = needed(model, data, length, patch)
             speed, plain = operations * 1e-9 / ours, plain_speed(rows)
-            words = (model, data, str(length), str(patch))
-            memory = [peak_megabytes(__file__, allocator, *words, side) for side in ("ours", "twin")]
-            goal = f">= {target}" if data == "uci" else ""
+            memory = [peak_megabytes(__file__, *words) for words in sides]
             row(
                 model,
                 data,
@@ -78,7 +95,7 @@ def table(allocator: str) -> None:
                 ours,
                 twin,
                 twin / ours,
-                goal,
+                f">= {target}" if data == "uci" else "",
                 speed,
                 plain,
                 speed / plain,
@@ -93,11 +110,12 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["--peak", _, model, data, length, patch, side]:
             print_peak(step(model, data, int(length), int(patch), side))
-        case ["--allocator", allocator]:
-            table(allocator)
+        case ["--steps", _, model, data, length, patch, side]:
+            taken = step(model, data, int(length), int(patch), side)
+            for _ in sys.stdin:
+                print(taken(), flush=True)
         case _:
-            print(
-                "GFLOP/s: needed operations of the layers' products a second; plain: one such product alone", flush=True
-            )
-            for allocator in ("default", "kept"):
-                subprocess.run([sys.executable, __file__, "--allocator", allocator], check=True)
+            print("GFLOP/s: needed operations of the layers' products a second; plain: one such product alone")
+            print("allocator: kept, as the command line sets it, or default, as it comes and the paper's code has it")
+            for allocator in ("kept", "default"):
+                table(allocator)
