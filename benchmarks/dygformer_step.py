@@ -6,6 +6,8 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from tests.twins.padded_dygformer import PaddedFirstHop
@@ -17,7 +19,7 @@ from chronolink.layers.sequences import Sequences
 from chronolink.models._first_hop import FirstHop
 
 MODELS = {"dygformer": 2.5, "dygformer-separate": 2.5, "dygdecoder": 4.0}
-SIZES = [("uci", 32, 1), ("enron", 256, 8), ("uslegis", 256, 8), ("wikipedia-edges", 512, 16)]
+SIZES = [("uci", 32, 1), ("enron", 256, 8), ("uslegis", 256, 8), ("lastfm-first", 512, 16)]
 
 
 def made(model: str, data: str, length: int, patch: int) -> tuple[FirstHop, Batch]:
@@ -58,33 +60,34 @@ def plain_speed(rows: int, width: int = 200) -> float:
     return 2e-9 * rows * width * 4 * width / statistics.median(taken)
 
 
-def apart(*words: str) -> Step:
-    """The step in a process of its own, which ends with this one."""
-    worker = subprocess.Popen(
-        [sys.executable, __file__, "--steps", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    asked, answers = worker.stdin, worker.stdout
+@contextmanager
+def apart(*words: str) -> Iterator[Step]:
+    """The step in a process of its own."""
+    command = [sys.executable, __file__, "--steps", *words]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        asked, answers = worker.stdin, worker.stdout
 
-    def step() -> float:
-        print(file=asked, flush=True)
-        return float(answers.readline())
+        def step() -> float:
+            print(file=asked, flush=True)
+            return float(answers.readline())
 
-    return step
+        yield step
 
 
-def table(allocator: str) -> None:
+def table(allocator: str, sizes: list[tuple[str, int, int]]) -> None:
     """Ours as the command line runs it, with large buffers kept; the twin under this setting of the allocator."""
     print(f"\nthe twin's allocator: {allocator}; batches of 200, {THREADS} threads, linear time, dropout {DROPOUT}")
     row("model", "data", "length", "ours, s", "twin, s", "ratio", "target", "GFLOP/s", "plain", "share", "MB, share")
-    for data, length, patch in SIZES:
+    for data, length, patch in sizes:
         for model, target in MODELS.items():
             sides = [
                 (setting, model, data, str(length), str(patch), side)
                 for setting, side in (("kept", "ours"), (allocator, "twin"))
             ]
-            ours, twin = in_turns(apart(*sides[0]), apart(*sides[1]), rounds=3, ours_a_round=2)
+            with apart(*sides[0]) as our_step, apart(*sides[1]) as twin_step:
+                ours, twin = in_turns(our_step, twin_step, rounds=5, ours_a_round=1)
             operations, rows = needed(model, data, length, patch)
             speed, plain = operations * 1e-9 / ours, plain_speed(rows)
             memory = [peak_megabytes(__file__, *words) for words in sides]
@@ -114,8 +117,8 @@ if __name__ == "__main__":
             taken = step(model, data, int(length), int(patch), side)
             for _ in sys.stdin:
                 print(taken(), flush=True)
-        case _:
+        case asked:  # names of data sets, or none for all
             print("GFLOP/s: needed operations of the layers' products a second; plain: one such product alone")
             print("allocator: kept, as the command line sets it, or default, as it comes and the paper's code has it")
             for allocator in ("kept", "default"):
-                table(allocator)
+                table(allocator, [size for size in SIZES if not asked or size[0] in asked])

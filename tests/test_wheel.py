@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-DATA = {"uci", "enron", "uslegis", "canparl", "wikipedia-edges"}
+DATA = {"uci", "enron", "uslegis", "canparl", "wikipedia-edges", "lastfm-first"}
 
 pytestmark = pytest.mark.xdist_group("wheel")  # built and installed once
 
