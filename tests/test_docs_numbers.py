@@ -94,11 +94,14 @@ def test_us_legis_has_the_figure_of_its_weights_tested_again() -> None:
     )
 
 
-def test_tgn_has_the_figures_of_the_experiments_and_the_paper() -> None:
-    for cells in rows(CHOOSING, "TGN"):
-        paper = published("tgn_cawn_test_ap_random_ns", "tgn", cells[1], "uci")
+@pytest.mark.parametrize(("model", "folder"), [("TGN", "paper"), ("CAWN", "bf16")])
+def test_tgn_and_cawn_have_the_figures_of_the_experiments_and_the_paper(model: str, folder: str) -> None:
+    shown = rows(CHOOSING, model)
+    assert shown
+    for cells in shown:
+        paper = published("tgn_cawn_test_ap_random_ns", model.lower(), cells[1], "uci")
         assert paper is not None
-        assert cells[2:4] == [measured("tgn-cawn", cells[1]), f"{paper[0]:.2f} ± {paper[1]:.2f}"]
+        assert cells[2:4] == [measured("tgn-cawn", cells[1], model, folder), f"{paper[0]:.2f} ± {paper[1]:.2f}"]
 
 
 def measured(study: str, encoder: str, model: str = "", folder: str = "paper") -> str:
