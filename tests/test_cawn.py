@@ -10,7 +10,8 @@ from chronolink.history import History
 from chronolink.layers.anonymity import Identities
 from chronolink.layers.numbering import numbered
 from chronolink.layers.prefixes import Prefixes
-from chronolink.layers.walk_attention import Slots, WalkAttention
+from chronolink.layers.walk_attention import BINS, Slots, WalkAttention
+from chronolink.layers.walk_lstm import step as gated
 from chronolink.layers.walks import draw_walks
 from chronolink.models.cawn import Cawn
 from chronolink.query import LinkQuery
@@ -66,27 +67,59 @@ def test_values_and_gradients_equal_the_padded_way(length: int, node_width: int,
     agree(model, model(query, history), PaddedCawn(model, history)(query))
 
 
-def test_a_slot_a_walk_and_a_slot_a_distinct_walk_say_the_same() -> None:
+def test_equal_walks_are_one_slot_and_say_the_same() -> None:
     layer = WalkAttention(12, 3, 0.1).double().eval()
     generator = torch.Generator().manual_seed(1)
     rows = torch.randn(6, 12, dtype=torch.float64, generator=generator, requires_grad=True)
     end = torch.randint(6, (8, 10), generator=generator)
     end[0] = 3
-    merged = Slots.of(end, end)
-    assert merged.end.shape[1] < 10
-    found, expected = layer.mean(rows, merged), layer.mean(rows, Slots(end, torch.ones_like(end), end))
+    assert len(Slots.of(end, end).walk) < end.numel()
+    found, expected = layer(rows, end, end), layer(rows[end.flatten()], torch.arange(80).view(8, 10), end)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
     weight = torch.randn(found.shape, dtype=torch.float64, generator=generator)
     gradients = [torch.autograd.grad((value * weight).sum(), rows)[0] for value in (found, expected)]
     torch.testing.assert_close(*gradients, rtol=0, atol=1e-12)
 
 
-def test_a_slot_is_the_first_of_equal_walks() -> None:
+def test_a_slot_is_the_first_of_equal_walks_and_small_groups_come_first() -> None:
     end, key = torch.tensor([[5, 2, 5, 9], [2, 2, 2, 2]]), torch.arange(8).view(2, 4)
     found = Slots.of(end, key)
-    assert found.end.tolist() == [[5, 2, 9], [2, 0, 0]]
-    assert found.count.tolist() == [[2, 1, 1], [4, 0, 0]]
-    assert found.key.tolist() == [[0, 1, 3], [4, 0, 0]]
+    assert found.group.tolist() == [1, 0, 0, 0]
+    assert found.walk.tolist() == [2, 5, 2, 9]
+    assert found.count.tolist() == [4, 2, 1, 1]
+    assert found.key.tolist() == [4, 0, 1, 3]
+
+
+@pytest.mark.parametrize("groups", [1, 2, 7, 23])
+def test_groups_of_like_size_are_laid_side_by_side(groups: int) -> None:
+    end = torch.randint(9, (groups, 12), generator=torch.Generator().manual_seed(groups))
+    end[-1] = 4
+    found = Slots.of(end, end)
+    sizes = [packing.filled.sum(1).tolist() for packing in found.packings]
+    assert sum(map(sum, sizes)) == len(found.walk)
+    assert [size for part in sizes for size in part] == sorted(len(set(row)) for row in end.tolist())
+    assert all(packing.filled.shape[1] == max(part) for packing, part in zip(found.packings, sizes, strict=True))
+    assert len(sizes) == min(groups, BINS)
+
+
+def test_a_gated_step_equals_its_formula_in_values_and_gradients() -> None:
+    generator = torch.Generator().manual_seed(2)
+    gates, before = (
+        torch.randn(7, width, dtype=torch.float64, generator=generator).requires_grad_() for width in (20, 5)
+    )
+    first = gates[:, :15].detach().clone().requires_grad_()
+    for columns in ((gates, before), (first, None)):
+        assert torch.autograd.gradcheck(gated, columns)
+    enter, keep, new, leave = gates.chunk(4, dim=1)
+    cell = torch.sigmoid(keep) * before + torch.sigmoid(enter) * torch.tanh(new)
+    expected = (cell, torch.sigmoid(leave) * torch.tanh(cell))
+    torch.testing.assert_close(gated(gates, before), expected, rtol=0, atol=1e-15)
+    torch.testing.assert_close(gated(first, None), gated(with_nothing(first), before * 0))
+
+
+def with_nothing(first: torch.Tensor) -> torch.Tensor:
+    """Gates of a first step with one that lets nothing of before through."""
+    return torch.cat([first[:, :5], first[:, :5], first[:, 5:]], dim=1)
 
 
 def test_dropout_takes_the_same_from_equal_walks_and_other_things_from_others() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
-from ..draws import fold, lanes
+from ..draws import fold
 from ..errors import ChronolinkError
 
 LEVELS = 1 << 16
@@ -32,17 +31,15 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor, key: Tensor) -> Tensor:
         """x [rows, ...] with key [rows] int64."""
-        return x * self._kept(x, key).mul_(self.scale) if self.training and self.dropped else x
+        return self.drop(x * self.scale, key) if self.training and self.dropped else x
 
     def drop(self, x: Tensor, key: Tensor) -> Tensor:
         """Zeros alone, written into x itself; the scale is left to the product that follows."""
-        return x.mul_(self._kept(x, key)) if self.training and self.dropped else x
+        if not (self.training and self.dropped):
+            return x
+        from .masked import masked  # compiles, so only where something is trained
 
-    def _kept(self, x: Tensor, key: Tensor) -> Tensor:
-        """Zeros and ones in the shape and type of x: a product with them beats filling by a mask."""
-        drawn = lanes(fold(self.seed, key), x[0].numel() if len(x) else 0)
-        kept = torch.empty(drawn.shape, dtype=x.dtype, device=x.device)
-        return torch.ge(drawn, self.dropped - LEVELS // 2, out=kept).view(x.shape)
+        return masked(x, fold(self.seed, key), self.dropped - LEVELS // 2)
 
     def extra_repr(self) -> str:
         return f"probability={self.dropped / LEVELS:.4g}"

@@ -29,7 +29,7 @@ class Packing:
         spots = self._spots(parts)
         rows = packed.reshape(len(packed) * parts, -1)
         empty = packed.new_zeros(parts * groups * longest, rows.shape[1])
-        return empty.index_copy(0, spots, rows).view(parts, groups, longest, -1)
+        return empty.index_copy_(0, spots, rows).view(parts, groups, longest, -1)
 
     def pack(self, padded: Tensor) -> Tensor:
         """[parts, groups, longest, width] back to [rows, parts * width]."""

@@ -62,7 +62,7 @@ class TransformerLayer(TransformerParts):
 
     def shares(self, query: Tensor, keys: Tensor, packing: Packing, key: Tensor, causal: bool) -> Tensor:
         """What each row takes of each in its group, [heads, groups, longest, longest]."""
-        return self.weights(_scores(query, keys, packing.seen(causal), self.scale), packing.keys(key))
+        return self.weights(scores(query, keys, _hidden(packing.seen(causal), query), self.scale), packing.keys(key))
 
     def given(self, rows: Tensor) -> Tensor:
         """What is projected."""
@@ -118,8 +118,9 @@ class TransformerLayer(TransformerParts):
         query_bias, _, value_bias = self.query_key_value.bias.chunk(3)
         query = F.linear(rows, for_query, query_bias).unflatten(1, heads)
         back = torch.einsum("ghd,hdw->ghw", query, for_keys.unflatten(0, heads))
-        scores = _scores(back.unsqueeze(0), asked.unsqueeze(0), filled.unsqueeze(1), self.scale)
-        weights = self.weights(scores.permute(2, 1, 0, 3), key).squeeze(2).transpose(0, 1)  # [groups, heads, longest]
+        hidden = _hidden(filled.unsqueeze(1), back)
+        shown = scores(back.unsqueeze(0), asked.unsqueeze(0), hidden, self.scale).permute(2, 1, 0, 3)
+        weights = self.weights(shown, key).squeeze(2).transpose(0, 1)  # [groups, heads, longest]
         attended = torch.einsum("ghw,hdw->ghd", weights @ asked, for_value.unflatten(0, heads))
         attended = attended + weights.sum(-1, keepdim=True) * value_bias.unflatten(0, heads)
         return attended.flatten(1)  # type: ignore[no-any-return]
@@ -155,13 +156,16 @@ class Attention(nn.Module):
         return torch.softmax(scores, dim=-1)
 
 
-def _scores(query: Tensor, keys: Tensor, seen: Tensor, scale: float) -> Tensor:
-    """Q K^T * scale, and the lowest number where a key is not seen.
-
-    query [heads, groups, asked, any], keys [heads, groups, kept, any], seen [groups, 1 or asked, kept].
+def scores(query: Tensor, keys: Tensor, added: Tensor, scale: float) -> Tensor:
+    """Q K^T * scale + added: query [heads, groups, asked, any], keys [heads, groups, kept, any], added [groups, 1 or
+    asked, kept].
     """
-    hidden = torch.zeros_like(seen, dtype=query.dtype).masked_fill_(~seen, torch.finfo(query.dtype).min)
-    scores = hidden.expand(*query.shape[:3], keys.shape[2]).clone(memory_format=torch.contiguous_format)
+    summed = added.expand(*query.shape[:3], keys.shape[2]).clone(memory_format=torch.contiguous_format)
     keys = keys.to(query.dtype)  # in half precision one of the two may still be whole
-    scores.flatten(0, 1).baddbmm_(query.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), alpha=scale)
-    return scores
+    summed.flatten(0, 1).baddbmm_(query.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), alpha=scale)
+    return summed
+
+
+def _hidden(seen: Tensor, query: Tensor) -> Tensor:
+    """The lowest number where a key is not seen, in the type of the query."""
+    return torch.zeros_like(seen, dtype=query.dtype).masked_fill_(~seen, torch.finfo(query.dtype).min)

@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from .packing import Packing
 from .post_norm import PostNorm
+from .transformer import scores
+
+BINS = 4  # groups of like size are laid side by side
 
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """Which walks each group mixes, and how often each one counts; a count of 0 is padding."""
+    """The distinct walks of each group, those of small groups first."""
 
-    end: Tensor  # [groups, slots] int64, row of the walk
-    count: Tensor  # [groups, slots] int64
-    key: Tensor  # [groups, slots] int64, the same for the same question in any batch
+    walk: Tensor  # [slots] int64, row of the walk
+    count: Tensor  # [slots] int64, how often it counts
+    key: Tensor  # [slots] int64, the same for the same question in any batch
+    group: Tensor  # [slots] int64
+    packings: tuple[Packing, ...]  # of the slots in their order, groups of like size in one
 
     @classmethod
     def of(cls, end: Tensor, key: Tensor) -> Slots:
-        """A slot a distinct walk, in the order and with the key of the first of the equal ones."""
+        """`end` and `key` [groups, walks]: equal walks of a group are one, with the key of the first of them."""
         groups, walks = end.shape
-        group = torch.arange(groups, device=end.device).unsqueeze(1)
-        _, place, count = torch.unique(group * (end.max() + 1) + end, return_inverse=True, return_counts=True)
+        place = torch.arange(groups, device=end.device).unsqueeze(1) * (end.max() + 1) + end
+        _, place, count = torch.unique(place, return_inverse=True, return_counts=True)
         walk = torch.arange(end.numel(), device=end.device)
         first = torch.full_like(count, end.numel()).scatter_reduce(0, place.flatten(), walk, "amin")
-        first, order = first.sort()
         group = first // walks
-        column = torch.arange(len(first), device=end.device) - torch.searchsorted(group, group)
-        slots = [end.new_zeros(groups, int(column.max()) + 1) for _ in range(3)]
-        for slot, value in zip(slots, (end.flatten()[first], count[order], key.flatten()[first]), strict=True):
-            slot[group, column] = value
-        return cls(*slots)
+        size = torch.bincount(group, minlength=groups)
+        rank = torch.empty_like(size).scatter_(0, size.argsort(stable=True), torch.arange(groups, device=end.device))
+        order = (rank[group] * end.numel() + first).argsort()
+        first, count, group = first[order], count[order], group[order]
+        packings = tuple(_packings(rank[group], groups))
+        return cls(end.flatten()[first], count, key.flatten()[first], group, packings)
+
+
+def _packings(rank: Tensor, groups: int) -> Iterator[Packing]:
+    """`rank` [slots]: that of each slot's group, never falling."""
+    column = torch.arange(len(rank), device=rank.device) - torch.searchsorted(rank, rank)
+    bins = min(BINS, groups)
+    cuts = [groups * number // bins for number in range(bins + 1)]
+    slots = torch.searchsorted(rank, torch.tensor(cuts, device=rank.device)).tolist()
+    for (low, high), (start, end) in zip(pairwise(cuts), pairwise(slots), strict=True):
+        yield Packing.of(rank[start:end] - low, column[start:end], high - low)
 
 
 class WalkAttention(PostNorm):
@@ -45,23 +63,23 @@ class WalkAttention(PostNorm):
 
     def forward(self, rows: Tensor, end: Tensor, key: Tensor) -> Tensor:
         """rows [rows, width], end [groups, walks] int64 and key of the same shape: [groups, width]."""
-        return self.mean(rows, Slots.of(end, key))
-
-    def mean(self, rows: Tensor, slots: Slots) -> Tensor:
-        filled = slots.count.flatten().nonzero().squeeze(1)
-        end, key, count = (column.flatten().index_select(0, filled) for column in (slots.end, slots.key, slots.count))
-        mixed = self.mix(self._attended(rows, slots).index_select(0, filled))
-        after = self.feed_forward(F.embedding(end, rows), mixed, key).to(self.mix.weight.dtype)  # sums stay whole
-        summed = after.new_zeros(len(slots.end), after.shape[1])
-        summed = summed.index_add(0, filled // slots.end.shape[1], after * count.unsqueeze(1))
-        return summed / slots.count.sum(1, keepdim=True)
+        slots, (groups, walks) = Slots.of(end, key), end.shape
+        mixed = self.mix(self._attended(rows, slots))
+        after = self.feed_forward(F.embedding(slots.walk, rows), mixed, slots.key)
+        after = after.to(self.mix.weight.dtype)  # sums stay whole
+        summed = after.new_zeros(groups, after.shape[1])
+        share = slots.count.unsqueeze(1).to(after.dtype) / walks
+        return summed.index_add(0, slots.group, after * share)
 
     def _attended(self, rows: Tensor, slots: Slots) -> Tensor:
-        """[groups * slots, width]"""
-        projected = F.embedding(slots.end, self.query_key_value(rows))
-        parts = projected.unflatten(2, (3, self.heads, -1)).permute(2, 3, 0, 1, 4)
-        query, keys, value = parts.contiguous().unbind()  # [heads, groups, slots, head]
-        counted = slots.count.to(rows.dtype).log().unsqueeze(1)
-        weights = self.weights((query * self.scale) @ keys.transpose(2, 3) + counted, slots.key.flatten())
-        attended: Tensor = weights @ value
-        return attended.permute(1, 2, 0, 3).reshape(-1, rows.shape[1])
+        """[slots, width]"""
+        projected = F.embedding(slots.walk, self.query_key_value(rows))
+        sizes = [len(packing.spot) for packing in slots.packings]
+        columns = (column.split(sizes) for column in (projected, slots.count, slots.key))
+        return torch.cat([self._among(*part) for part in zip(slots.packings, *columns, strict=True)])
+
+    def _among(self, packing: Packing, projected: Tensor, count: Tensor, key: Tensor) -> Tensor:
+        query, keys, value = packing.pad(projected, 3 * self.heads).unflatten(0, (3, self.heads)).unbind()
+        counted = packing.pad(count.unsqueeze(1), 1).view(len(query[0]), 1, -1).to(query.dtype).log()  # -inf: no walk
+        weights = self.weights(scores(query, keys, counted, self.scale), packing.keys(key))
+        return packing.pack(weights @ value)

@@ -128,4 +128,4 @@ def _inputs(layer: nn.Linear, known: Tensor, affine: Tensor | None, identity: Te
         for_known = torch.cat([for_known[:, :features], for_known[:, features:] @ affine], dim=1)
     projected = F.linear(table, for_identity, layer.bias)
     # laid out anew: the gradient of a few columns is then `known.T @ g`, seven times faster than `(g.T @ known).T`
-    return unrounded(torch.addmm)(F.embedding(identity, projected), known, for_known.T.contiguous())
+    return unrounded(torch.Tensor.addmm_)(F.embedding(identity, projected), known, for_known.T.contiguous())

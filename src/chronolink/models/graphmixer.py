@@ -92,7 +92,7 @@ class Graphmixer(EmbeddingModel):
         filled = unrounded(F.linear)(given, weight, self.project.bias + shift)
         spot = past.valid.flatten().nonzero().squeeze(1)
         empty = filled.new_zeros(past.valid.numel(), self.width)
-        return empty.index_copy(0, spot, filled[: len(spot)]).view(*past.valid.shape, -1)
+        return empty.index_copy_(0, spot, filled[: len(spot)]).view(*past.valid.shape, -1)
 
     def around(self, node: Tensor, time: Tensor, history: History) -> Tensor:
         """node(t), [nodes, node features]."""
