@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..draws import fold
 from ..errors import ChronolinkError
@@ -40,6 +42,16 @@ class Dropout(nn.Module):
         from .masked import masked  # compiles, so only where something is trained
 
         return masked(x, fold(self.seed, key), self.dropped - LEVELS // 2)
+
+    def after_gelu(self, product: nn.Linear, rows: Tensor, key: Tensor) -> Tensor:
+        """`drop` of GELU(W rows + b), rows [rows, width]."""
+        whole = rows.dtype == torch.float32 and not torch.is_autocast_enabled(rows.device.type)
+        if not (self.training and self.dropped and whole and rows.device.type == "cpu" and rows.numel()):
+            return self.drop(F.gelu(product(rows)), key)
+        from .masked_gelu import masked_gelu  # as in `drop`
+
+        wide = F.linear(rows, product.weight)
+        return masked_gelu(wide, product.bias, fold(self.seed, key), self.dropped - LEVELS // 2)
 
     def extra_repr(self) -> str:
         return f"probability={self.dropped / LEVELS:.4g}"

@@ -48,7 +48,7 @@ class MixerLayer(nn.Module):
         return torch.add(rows, self.on_spread.drop(spread, key), alpha=self.on_spread.scale)
 
     def _wide(self, rows: Tensor, key: Tensor) -> Tensor:
-        return self.on_wide.drop(F.gelu(self.wide(self.norm(rows))), key)
+        return self.on_wide.after_gelu(self.wide, self.norm(rows), key)
 
     def _narrow(self, wide: Tensor) -> Tensor:
         return F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)

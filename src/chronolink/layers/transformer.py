@@ -127,7 +127,7 @@ class TransformerLayer(TransformerParts):
 
     def feed_forward(self, rows: Tensor, mixed: Tensor, key: Tensor) -> Tensor:
         rows = torch.add(rows, self.on_mixed.drop(mixed, key), alpha=self.on_mixed.scale)
-        wide = self.on_wide.drop(F.gelu(self.wide(self.norm(rows))), key)
+        wide = self.on_wide.after_gelu(self.wide, self.norm(rows), key)
         narrow = F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
         return torch.add(rows, self.on_narrow.drop(narrow, key), alpha=self.on_narrow.scale)
 
