@@ -37,27 +37,31 @@ def step(model: str, data: str, length: int, patch: int, side: str) -> Step:
     return training_step(built, ask[side])
 
 
-def needed(model: str, data: str, length: int, patch: int) -> tuple[float, int]:
-    """Floating-point operations of the layers' matrix products in a training step, and the packed rows."""
+def products(model: str, data: str, length: int, patch: int) -> tuple[int, list[tuple[int, int]]]:
+    """The packed rows, and what a step must multiply them by: widths of the layers' products, in and out."""
     built, batch = made(model, data, length, patch)
     found = Sequences.of(batch.query, batch.history, built.time_encoder, length, patch)
     rows, width, heads = len(found.sequence), built.out.in_features, built.layers[0].heads
-    few = built.rows(found, batch.history, 2 * len(batch.query)).tokens.numbers.shape[1] + 1
-    first = heads * few * (few + width) + 8 * width * width  # no row is projected in the first layer
-    other = (3 + 1 + 8) * width * width
-    last = 0 if model == "dygdecoder" else other  # of one row a sequence
-    return 3 * 2.0 * rows * (first + (len(built.layers) - 2) * other + last), rows
+    few = heads * (built.rows(found, batch.history, 2 * len(batch.query)).tokens.numbers.shape[1] + 1)
+    forward = [(width, 4 * width), (4 * width, width)]
+    first = [(few // heads, few), (few, width), *forward]  # no row is projected in the first layer
+    others = len(built.layers) - (2 if model == "dygdecoder" else 1)  # of the decoder's last layer one row a sequence
+    return rows, first + [(width, 3 * width), (width, width), *forward] * others
 
 
-def plain_speed(rows: int, width: int = 200) -> float:
-    """GFLOP/s of the widest product of a layer alone."""
-    left, right = torch.randn(rows, width), torch.randn(width, 4 * width)
-    taken = []
-    for _ in range(9):
-        begun = time.perf_counter()
-        left @ right
-        taken.append(time.perf_counter() - begun)
-    return 2e-9 * rows * width * 4 * width / statistics.median(taken)
+def alone(rows: int, widths: list[tuple[int, int]]) -> float:
+    """Seconds of these products and of those of their gradients, with nothing between them and nothing allocated."""
+    total = 0.0
+    for wide, narrow in widths:
+        left, weight, out = torch.randn(rows, wide), torch.randn(wide, narrow), torch.randn(rows, narrow)
+        for given in ((left, weight), (out, weight.T), (left.T, out)):
+            found, taken = torch.mm(*given), []
+            for _ in range(7):
+                begun = time.perf_counter()
+                torch.mm(*given, out=found)
+                taken.append(time.perf_counter() - begun)
+            total += statistics.median(taken)
+    return total
 
 
 @contextmanager
@@ -77,20 +81,29 @@ def apart(*words: str) -> Iterator[Step]:
 
 
 def table(allocator: str, sizes: list[tuple[str, int, int]]) -> None:
-    """Ours as the command line runs it, with large buffers kept; the twin under this setting of the allocator."""
-    print(f"\nthe twin's allocator: {allocator}; batches of 200, {THREADS} threads, linear time, dropout {DROPOUT}")
-    row("model", "data", "length", "ours, s", "twin, s", "ratio", "target", "GFLOP/s", "plain", "share", "MB, share")
+    """Both sides under the same setting of the allocator."""
+    print(f"\nallocator: {allocator}; batches of 200, {THREADS} threads, linear time, dropout {DROPOUT}")
+    row(
+        "model",
+        "data",
+        "length",
+        "ours, s",
+        "twin, s",
+        "ratio",
+        "target",
+        "products, s",
+        "share",
+        "GFLOP/s",
+        "MB, share",
+    )
     for data, length, patch in sizes:
         for model, target in MODELS.items():
-            sides = [
-                (setting, model, data, str(length), str(patch), side)
-                for setting, side in (("kept", "ours"), (allocator, "twin"))
-            ]
-            with apart(*sides[0]) as our_step, apart(*sides[1]) as twin_step:
-                ours, twin = in_turns(our_step, twin_step, rounds=5, ours_a_round=1)
-            operations, rows = needed(model, data, length, patch)
-            speed, plain = operations * 1e-9 / ours, plain_speed(rows)
-            memory = [peak_megabytes(__file__, *words) for words in sides]
+            words = (allocator, model, data, str(length), str(patch))
+            with apart(*words, "ours") as our_step, apart(*words, "twin") as twin_step:
+                ours, twin = in_turns(our_step, twin_step, rounds=5, ours_a_round=2)
+            rows, widths = products(model, data, length, patch)
+            seconds, operations = alone(rows, widths), 6.0 * rows * sum(wide * narrow for wide, narrow in widths)
+            memory = [peak_megabytes(__file__, *words, side) for side in ("ours", "twin")]
             row(
                 model,
                 data,
@@ -99,9 +112,9 @@ def table(allocator: str, sizes: list[tuple[str, int, int]]) -> None:
                 twin,
                 twin / ours,
                 f">= {target}" if data == "uci" else "",
-                speed,
-                plain,
-                speed / plain,
+                seconds,
+                seconds / ours,
+                operations * 1e-9 / ours,
                 memory[0] / memory[1],
             )
 
@@ -118,7 +131,7 @@ if __name__ == "__main__":
             for _ in sys.stdin:
                 print(taken(), flush=True)
         case asked:  # names of data sets, or none for all
-            print("GFLOP/s: needed operations of the layers' products a second; plain: one such product alone")
-            print("allocator: kept, as the command line sets it, or default, as it comes and the paper's code has it")
-            for allocator in ("kept", "default"):
+            print("products: the needed products of the layers alone; share: of our step; GFLOP/s: theirs in our step")
+            print("allocator: default, as it comes and the paper's code has it, or kept, as the command line sets it")
+            for allocator in ("default", "kept"):
                 table(allocator, [size for size in SIZES if not asked or size[0] in asked])

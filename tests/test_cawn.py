@@ -11,7 +11,6 @@ from chronolink.layers.anonymity import Identities
 from chronolink.layers.numbering import numbered
 from chronolink.layers.prefixes import Prefixes
 from chronolink.layers.walk_attention import BINS, Slots, WalkAttention
-from chronolink.layers.walk_lstm import step as gated
 from chronolink.layers.walks import draw_walks
 from chronolink.models.cawn import Cawn
 from chronolink.query import LinkQuery
@@ -100,26 +99,6 @@ def test_groups_of_like_size_are_laid_side_by_side(groups: int) -> None:
     assert [size for part in sizes for size in part] == sorted(len(set(row)) for row in end.tolist())
     assert all(packing.filled.shape[1] == max(part) for packing, part in zip(found.packings, sizes, strict=True))
     assert len(sizes) == min(groups, BINS)
-
-
-def test_a_gated_step_equals_its_formula_in_values_and_gradients() -> None:
-    generator = torch.Generator().manual_seed(2)
-    gates, before = (
-        torch.randn(7, width, dtype=torch.float64, generator=generator).requires_grad_() for width in (20, 5)
-    )
-    first = gates[:, :15].detach().clone().requires_grad_()
-    for columns in ((gates, before), (first, None)):
-        assert torch.autograd.gradcheck(gated, columns)
-    enter, keep, new, leave = gates.chunk(4, dim=1)
-    cell = torch.sigmoid(keep) * before + torch.sigmoid(enter) * torch.tanh(new)
-    expected = (cell, torch.sigmoid(leave) * torch.tanh(cell))
-    torch.testing.assert_close(gated(gates, before), expected, rtol=0, atol=1e-15)
-    torch.testing.assert_close(gated(first, None), gated(with_nothing(first), before * 0))
-
-
-def with_nothing(first: torch.Tensor) -> torch.Tensor:
-    """Gates of a first step with one that lets nothing of before through."""
-    return torch.cat([first[:, :5], first[:, :5], first[:, 5:]], dim=1)
 
 
 def test_dropout_takes_the_same_from_equal_walks_and_other_things_from_others() -> None:

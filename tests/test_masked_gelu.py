@@ -1,4 +1,4 @@
-"""Compiled GELU with a mask, against its formula in double precision"""
+"""Compiled GELU and ReLU with a mask, against their formulae"""
 
 from __future__ import annotations
 
@@ -69,6 +69,22 @@ def test_dropout_after_gelu_is_the_same_compiled_and_not() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert dropout.after_gelu(product, rows, key).dtype == torch.bfloat16
     assert torch.equal(dropout.eval().after_gelu(product, rows, key), F.gelu(product(rows)))
+
+
+def test_dropout_after_relu_is_the_same_compiled_and_not() -> None:
+    generator = torch.Generator().manual_seed(3)
+    product, dropout, key = nn.Linear(6, 50), Dropout(0.3), torch.arange(40)
+    rows = torch.randn(40, 6, generator=generator)
+    compiled = dropout.after_relu(product, rows, key)
+    assert "MaskedRelu" in type(compiled.grad_fn).__name__
+    plain = dropout.drop(torch.relu(product(rows)).clone(), key)
+    torch.testing.assert_close(compiled, plain, rtol=0, atol=1e-6)
+    weight = torch.randn(plain.shape, generator=generator)
+    gradients = [torch.autograd.grad((y * weight).sum(), [*product.parameters()]) for y in (compiled, plain)]
+    torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-5)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert dropout.after_relu(product, rows, key).dtype == torch.bfloat16
+    assert torch.equal(dropout.eval().after_relu(product, rows, key), torch.relu(product(rows)))
 
 
 def test_no_rows_give_none() -> None:

@@ -34,14 +34,15 @@ def inlined(part: Loop) -> Loop:
     return cast(Loop, njit(inline="always", fastmath=True, error_model="numpy")(part))
 
 
-def over_rows(loop: Any, x: Tensor, key: Tensor, *others: Any) -> None:
-    """loop(x, key, *others, start, end) over the rows of x [rows, columns] with key [rows] int64.
+def over_rows(loop: Any, *given: Any) -> None:
+    """loop(*given, start, end), tensors as arrays, over all rows of the first one, [rows, columns].
 
     They are shared out among as many threads as torch has; which one has a row changes nothing.
     """
-    given = (x.numpy(), key.contiguous().numpy().view(np.uint64), *others)
-    threads = torch.get_num_threads() if x.numel() >= FEWEST else 1
-    first, *rest = pairwise(len(x) * number // threads for number in range(threads + 1))
+    rows, size = len(given[0]), given[0].numel()
+    given = tuple(part.detach().contiguous().numpy() if isinstance(part, Tensor) else part for part in given)
+    threads = torch.get_num_threads() if size >= FEWEST else 1
+    first, *rest = pairwise(rows * number // threads for number in range(threads + 1))
     waiting = [_pool(threads).submit(loop, *given, *cut) for cut in rest]
     loop(*given, *first)
     for other in waiting:
@@ -56,11 +57,16 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 os.register_at_fork(after_in_child=_pool.cache_clear)  # threads stay with the parent
 
 
+def compiles(x: Tensor) -> bool:
+    """Whether there are loops for it: single precision on a CPU."""
+    return x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
+
+
 @compiled
-def draw(key: Any, drawn: Any) -> None:
+def draw(key: int, drawn: Any) -> None:
     """`lanes` of one row, four to a word."""
     for place in range(len(drawn)):
-        mixed = key + np.uint64(place) * _STEP
+        mixed = np.uint64(key) + np.uint64(place) * _STEP
         mixed = (mixed ^ (mixed >> _32)) * _FIRST
         mixed = (mixed ^ (mixed >> _29)) * _SECOND
         drawn[place] = mixed ^ (mixed >> _32)

@@ -39,19 +39,37 @@ class Dropout(nn.Module):
         """Zeros alone, written into x itself; the scale is left to the product that follows."""
         if not (self.training and self.dropped):
             return x
-        from .masked import masked  # compiles, so only where something is trained
+        from .masked import masked  # numba is imported where something is trained
 
-        return masked(x, fold(self.seed, key), self.dropped - LEVELS // 2)
+        return masked(x, fold(self.seed, key), self._least)
 
     def after_gelu(self, product: nn.Linear, rows: Tensor, key: Tensor) -> Tensor:
         """`drop` of GELU(W rows + b), rows [rows, width]."""
-        whole = rows.dtype == torch.float32 and not torch.is_autocast_enabled(rows.device.type)
-        if not (self.training and self.dropped and whole and rows.device.type == "cpu" and rows.numel()):
+        if not self._compiles(rows):
             return self.drop(F.gelu(product(rows)), key)
-        from .masked_gelu import masked_gelu  # as in `drop`
+        from .masked_gelu import masked_gelu
 
-        wide = F.linear(rows, product.weight)
-        return masked_gelu(wide, product.bias, fold(self.seed, key), self.dropped - LEVELS // 2)
+        return masked_gelu(F.linear(rows, product.weight), product.bias, fold(self.seed, key), self._least)
+
+    def after_relu(self, product: nn.Linear, rows: Tensor, key: Tensor) -> Tensor:
+        """`drop` of ReLU(W rows + b), rows [rows, width]."""
+        if not self._compiles(rows):
+            return torch.relu(self.drop(product(rows), key))
+        from .masked_relu import masked_relu
+
+        return masked_relu(F.linear(rows, product.weight), product.bias, fold(self.seed, key), self._least)
+
+    def _compiles(self, rows: Tensor) -> bool:
+        if not (self.training and self.dropped and rows.numel()):
+            return False
+        from .compiled import compiles
+
+        return compiles(rows)
+
+    @property
+    def _least(self) -> int:
+        """The lowest lane that is kept."""
+        return self.dropped - LEVELS // 2
 
     def extra_repr(self) -> str:
         return f"probability={self.dropped / LEVELS:.4g}"

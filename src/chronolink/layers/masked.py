@@ -42,7 +42,7 @@ def _mask(x: Tensor, key: Tensor, least: int, out: Tensor) -> Tensor:
     if x.device.type != "cpu" or not x.is_contiguous() or not x.numel():
         return torch.mul(x, (lanes(key, x[0].numel() if len(x) else 0) >= least).view(x.shape), out=out)
     words, kept = (part.detach().view(len(x), -1).view(WORD[x.element_size()]) for part in (x, out))
-    over_rows(_blank if x is out else _keep, words, key, np.int16(least), kept.numpy())
+    over_rows(_blank if x is out else _keep, words, key, np.int16(least), kept)
     return out
 
 

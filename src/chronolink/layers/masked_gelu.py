@@ -7,23 +7,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from torch import Tensor
 
 from .compiled import compiled, draw, inlined, over_rows
+from .exponential import exponential
 
-_ONE, _HALF = np.float32(1), np.float32(0.5)
+_ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
 # 1 - Phi(x) = t (a + t (b + t (c + t (d + t e)))) exp(-x^2 / 2) with t = 1 / (1 + p x), to 7.5e-8 for x >= 0
 # (Abramowitz and Stegun 1964, 7.1.26)
 _P = np.float32(0.3275911 / math.sqrt(2.0))
 _A, _B, _C, _D, _E = (np.float32(a / 2) for a in (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429))
 _NORMAL = np.float32(1 / math.sqrt(2 * math.pi))
-_LOWEST = np.float32(-87)  # where exp leaves the normal numbers
-_PER_LOG_2 = np.float32(1 / math.log(2.0))
-_HIGH, _LOW = np.float32(0.693359375), np.float32(math.log(2.0) - 0.693359375)  # log 2, the first of few bits
-_2, _3, _4, _5, _6, _7 = (np.float32(1 / math.factorial(power)) for power in range(2, 8))
 
 
 def masked_gelu(x: Tensor, bias: Tensor, key: Tensor, least: int) -> Tensor:
@@ -41,15 +35,14 @@ class _MaskedGelu(torch.autograd.Function):
         ctx.save_for_backward(x, bias, key)
         ctx.least = least
         out = torch.empty_like(x)
-        over_rows(_gelu, x.detach(), key, np.int16(least), bias.detach().numpy(), out.numpy())
+        over_rows(_gelu, x, key, np.int16(least), bias, out)
         return out
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
         x, bias, key = ctx.saved_tensors
         out = torch.empty_like(x)
-        passed = gradient.contiguous().numpy()
-        over_rows(_slope, x.detach(), key, np.int16(ctx.least), bias.detach().numpy(), passed, out.numpy())
+        over_rows(_slope, x, key, np.int16(ctx.least), bias, gradient, out)
         return out, out.new_ones(len(out)) @ out, None, None
 
 
@@ -63,7 +56,7 @@ def _gelu(x: Any, key: Any, least: Any, bias: Any, out: Any, start: int, end: in
         for column in range(len(row)):
             value = row[column] + bias[column]
             share, _ = _normal(value)
-            shown[column] = value * share if lane[column] >= least else np.float32(0)
+            shown[column] = value * share if lane[column] >= least else _ZERO
 
 
 @compiled
@@ -78,35 +71,12 @@ def _slope(x: Any, key: Any, least: Any, bias: Any, passed: Any, out: Any, start
             value = row[column] + bias[column]
             share, density = _normal(value)
             slope = share + value * density
-            shown[column] = given[column] * slope if lane[column] >= least else np.float32(0)
+            shown[column] = given[column] * slope if lane[column] >= least else _ZERO
 
 
 @inlined
 def _normal(x: Any) -> Any:
     """Phi(x) and phi(x) of the normal distribution."""
-    bell, t = _exp(-_HALF * x * x), _ONE / (_ONE + _P * abs(x))
+    bell, t = exponential(-_HALF * x * x), _ONE / (_ONE + _P * abs(x))
     tail = t * (_A + t * (_B + t * (_C + t * (_D + t * _E)))) * bell
     return _HALF + np.copysign(_HALF - tail, x), _NORMAL * bell
-
-
-@inlined
-def _exp(x: Any) -> Any:
-    """2^n exp(r) with x = n log 2 + r: exp(r) by Taylor, the power of two written into the bits of the float."""
-    x = max(x, _LOWEST)
-    whole = np.floor(x * _PER_LOG_2 + _HALF)
-    r = x - whole * _HIGH - whole * _LOW
-    return (_ONE + r * (_ONE + r * (_2 + r * (_3 + r * (_4 + r * (_5 + r * (_6 + r * _7))))))) * _two_to(whole)
-
-
-def _power_of_two(_context: Any, _whole: Any) -> Any:
-    """2^n of a whole float32."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        bits = ir.IntType(32)
-        exponent = builder.add(builder.fptosi(arguments[0], bits), ir.Constant(bits, 127))
-        return builder.bitcast(builder.shl(exponent, ir.Constant(bits, 23)), ir.FloatType())
-
-    return types.float32(types.float32), generate
-
-
-_two_to: Any = intrinsic(_power_of_two)

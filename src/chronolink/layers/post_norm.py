@@ -17,10 +17,7 @@ class PostNorm(TransformerParts):
     def feed_forward(self, rows: Tensor, mixed: Tensor, key: Tensor) -> Tensor:
         rows = torch.add(rows, self.on_mixed.drop(mixed, key), alpha=self.on_mixed.scale)
         rows = self.attention_norm(rows)
-        wide = self.wide(rows)
-        with torch.no_grad():  # what is dropped is 0 before ReLU, which passes no gradient there
-            self.on_wide.drop(wide, key)
-        wide = wide.relu_()
+        wide = self.on_wide.after_relu(self.wide, rows, key)
         narrow = F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
         return self.norm(torch.add(rows, self.on_narrow.drop(narrow, key), alpha=self.on_narrow.scale))  # type: ignore[no-any-return]
 

@@ -99,17 +99,17 @@ class Cawn(PairModel):
         ahead = _inputs(lstm.ahead, known, affine, identity, table)
         back = _inputs(lstm.back, known[ends], affine, identity[ends], table)
         steps = lstm(ahead, back, prefixes.tree, ends)
-        for_steps, for_names = self.join.weight.split([steps.shape[1], self.join.in_features - steps.shape[1]], dim=1)
-        named = F.embedding(*self._named(prefixes.names(), table, ends, for_names))
-        return torch.addmm(named, steps, for_steps.T), end
+        named, place = self._named(prefixes.names(), table, ends)
+        return _joined(F.embedding(place, named), steps, self.join.weight), end
 
-    def _named(self, names: Names, table: Tensor, ends: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Which of the distinct walks of identities each end is, and what those give to the join."""
+    def _named(self, names: Names, table: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
+        """What the distinct walks of identities give to the join, and which of them each end is."""
         shown, place = torch.unique(names.place[ends], return_inverse=True)
         lstm = self.of_identities
         ahead, back = lstm.ahead(table), lstm.back(table)
         inputs = F.embedding(names.identity, ahead), F.embedding(names.identity[shown], back)
-        return place, F.linear(lstm(*inputs, names.tree, shown), weight, self.join.bias)
+        for_names = self.join.weight[:, -2 * lstm.recurrent.in_features :]
+        return _joined(self.join.bias, lstm(*inputs, names.tree, shown), for_names), place
 
     def _known(self, prefixes: Prefixes, history: History) -> tuple[Tensor, Tensor | None]:
         """Node features, edge features and time of each step; of an affine encoding, the number and one."""
@@ -129,3 +129,11 @@ def _inputs(layer: nn.Linear, known: Tensor, affine: Tensor | None, identity: Te
     projected = F.linear(table, for_identity, layer.bias)
     # laid out anew: the gradient of a few columns is then `known.T @ g`, seven times faster than `(g.T @ known).T`
     return unrounded(torch.Tensor.addmm_)(F.embedding(identity, projected), known, for_known.T.contiguous())
+
+
+def _joined(given: Tensor, states: tuple[Tensor, Tensor], weight: Tensor) -> Tensor:
+    """`given` and W [ahead, back], by the first columns of W; the two directions are never laid side by side."""
+    hidden = states[0].shape[1]
+    for number, state in enumerate(states):
+        given = torch.addmm(given, state, weight[:, number * hidden : (number + 1) * hidden].T)
+    return given
