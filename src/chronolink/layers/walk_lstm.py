@@ -37,7 +37,6 @@ class WalkLstm(nn.Module):
         cell, state = step(torch.cat([enter, new, leave], dim=1), None)
         states = [state]
         for gates, parent in zip(hops, tree.parent.split(tree.sizes)[1:], strict=True):
-            gates = F.embedding(parent, self.recurrent(state)).add_(gates)
-            cell, state = step(gates, F.embedding(parent, cell))
+            cell, state = step(gates + F.embedding(parent, self.recurrent(state)), F.embedding(parent, cell))
             states.append(state)
         return torch.cat(states).index_select(0, ends), step(back, None)[1]
