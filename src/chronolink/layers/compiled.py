@@ -54,7 +54,8 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="rows")
 
 
-os.register_at_fork(after_in_child=_pool.cache_clear)  # threads stay with the parent
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads stay with the parent
 
 
 def compiles(x: Tensor) -> bool:
