@@ -14,9 +14,9 @@ def keep_buffers(size: int = 1 << 30) -> None:
     """Tells glibc to keep freed buffers up to `size` bytes for the next step.
 
     By default every large buffer is mapped anew each step, and the page faults take a quarter of the time. oneDNN,
-    which multiplies in half precision, keeps a plan for each of the last thousand shapes: two batches of unequal
-    histories hardly ever have the same, and plans that lie between the buffers leave gaps that fit none. It is told to
-    keep those of one step, unless the environment says otherwise.
+    which multiplies in half precision and for `layers.product`, keeps a plan for each of the last thousand shapes: two
+    batches of unequal histories hardly ever have the same, and plans that lie between the buffers leave gaps that fit
+    none. It is told to keep those of one step, unless the environment says otherwise.
     """
     global _kept
     for variable in _PLAN_CACHES:

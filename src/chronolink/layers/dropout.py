@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from ..draws import fold
 from ..errors import ChronolinkError
+from .product import mapped, product
 
 LEVELS = 1 << 16
 
@@ -43,24 +44,24 @@ class Dropout(nn.Module):
 
         return masked(x, fold(self.seed, key), self._least)
 
-    def after_gelu(self, product: nn.Linear, rows: Tensor, key: Tensor) -> Tensor:
+    def after_gelu(self, layer: nn.Linear, rows: Tensor, key: Tensor) -> Tensor:
         """`drop` of GELU(W rows + b), rows [rows, width]."""
         if not self._compiles(rows):
-            return self.drop(F.gelu(product(rows)), key)
+            return self.drop(F.gelu(mapped(layer, rows)), key)
         from .masked_gelu import masked_gelu
 
-        return masked_gelu(F.linear(rows, product.weight), product.bias, fold(self.seed, key), self._least)
+        return masked_gelu(product(rows, layer.weight), layer.bias, fold(self.seed, key), self._least)
 
-    def after_relu(self, product: nn.Linear, rows: Tensor, key: Tensor) -> Tensor:
+    def after_relu(self, layer: nn.Linear, rows: Tensor, key: Tensor) -> Tensor:
         """`drop` of ReLU(W rows + b), rows [rows, width]."""
         if not self._compiles(rows):
-            return torch.relu(self.drop(product(rows), key))
+            return torch.relu(self.drop(mapped(layer, rows), key))
         from .masked_relu import masked_relu
 
-        return masked_relu(F.linear(rows, product.weight), product.bias, fold(self.seed, key), self._least)
+        return masked_relu(product(rows, layer.weight), layer.bias, fold(self.seed, key), self._least)
 
     def _compiles(self, rows: Tensor) -> bool:
-        if not (self.training and self.dropped and rows.numel()):
+        if not (self.training and self.dropped and rows.numel()) or torch.is_autocast_enabled("cpu"):
             return False
         from .compiled import compiles
 

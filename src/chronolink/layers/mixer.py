@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from ..draws import fold
 from .dropout import Dropout
+from .product import product
 
 
 class MixerLayer(nn.Module):
@@ -51,7 +52,7 @@ class MixerLayer(nn.Module):
         return self.on_wide.after_gelu(self.wide, self.norm(rows), key)
 
     def _narrow(self, wide: Tensor) -> Tensor:
-        return F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
+        return product(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
 
     def _slot_keys(self, rows: Tensor, key: Tensor) -> Tensor:
         return fold(key.unsqueeze(1), torch.arange(rows.shape[1], device=key.device)).flatten()

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from .event_channels import Tokens
 from .packing import Packing
+from .product import product
 from .transformer import TransformerLayer, TransformerParts
 
 
@@ -18,7 +19,7 @@ class PostNorm(TransformerParts):
         rows = torch.add(rows, self.on_mixed.drop(mixed, key), alpha=self.on_mixed.scale)
         rows = self.attention_norm(rows)
         wide = self.on_wide.after_relu(self.wide, rows, key)
-        narrow = F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
+        narrow = product(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
         return self.norm(torch.add(rows, self.on_narrow.drop(narrow, key), alpha=self.on_narrow.scale))  # type: ignore[no-any-return]
 
 

@@ -13,6 +13,7 @@ from ..draws import fold
 from .dropout import Dropout
 from .event_channels import Tokens
 from .packing import Packing
+from .product import mapped, product
 from .unrounded import unrounded
 
 
@@ -55,10 +56,10 @@ class TransformerLayer(TransformerParts):
         """rows [rows, width], key [rows] int64; `tokens`: what the rows are made of, where it is known."""
         if tokens is not None and self.folds(tokens.numbers.shape[1]):
             return self.feed_forward(rows, self.mixed_tokens(tokens, packing, key, causal), key)
-        projected = packing.pad(self.query_key_value(self.given(rows)), 3 * self.heads)
+        projected = packing.pad(mapped(self.query_key_value, self.given(rows)), 3 * self.heads)
         query, keys, value = projected.unflatten(0, (3, self.heads)).unbind()
         attended = self.shares(query, keys, packing, key, causal) @ value
-        return self.feed_forward(rows, self.mix(packing.pack(attended)), key)
+        return self.feed_forward(rows, mapped(self.mix, packing.pack(attended)), key)
 
     def shares(self, query: Tensor, keys: Tensor, packing: Packing, key: Tensor, causal: bool) -> Tensor:
         """What each row takes of each in its group, [heads, groups, longest, longest]."""
@@ -83,13 +84,13 @@ class TransformerLayer(TransformerParts):
         maps = F.linear(basis, self.query_key_value.weight)
         maps = torch.cat([maps[:-1], maps[-1:] + self.query_key_value.bias])  # the last number is 1
         for_query, for_keys, for_value = (part.unflatten(1, heads).transpose(0, 1) for part in maps.chunk(3, dim=1))
-        asked = unrounded(torch.mm)(numbers, (for_query @ for_keys.transpose(1, 2)).transpose(0, 1).flatten(1))
+        asked = unrounded(product)(numbers, (for_query @ for_keys.transpose(1, 2)).transpose(1, 2).flatten(0, 1))
         laid = packing.pad(torch.cat([asked, numbers.repeat(1, self.heads)], dim=1), 2 * self.heads)
         query, kept = laid.unflatten(0, (2, self.heads)).unbind()
         shares = self.shares(query, kept, packing, key, causal)
         attended = packing.pack(unrounded(torch.matmul)(shares, kept))
         out = for_value @ self.mix.weight.unflatten(1, heads).permute(1, 2, 0)  # [heads, few, width]
-        return unrounded(torch.addmm)(self.mix.bias, attended, out.flatten(0, 1))
+        return unrounded(product)(attended, out.flatten(0, 1).T, self.mix.bias)
 
     def factors(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
         """u and L, whose product is the LayerNorm of x = c B: u = [c / s, 1] and L = [gamma C, beta], with C the rows
@@ -128,7 +129,7 @@ class TransformerLayer(TransformerParts):
     def feed_forward(self, rows: Tensor, mixed: Tensor, key: Tensor) -> Tensor:
         rows = torch.add(rows, self.on_mixed.drop(mixed, key), alpha=self.on_mixed.scale)
         wide = self.on_wide.after_gelu(self.wide, self.norm(rows), key)
-        narrow = F.linear(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
+        narrow = product(wide, self.narrow.weight * self.on_wide.scale, self.narrow.bias)
         return torch.add(rows, self.on_narrow.drop(narrow, key), alpha=self.on_narrow.scale)
 
 
