@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -18,6 +19,7 @@ from ..draws import FIRST, GOLDEN, SECOND
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 FEWEST = 1 << 15  # entries that are worth a second thread
+BLOCKS = 8  # of rows, a thread
 _STEP, _FIRST, _SECOND = (np.uint64(number % (1 << 64)) for number in (GOLDEN, FIRST, SECOND))
 _29, _32 = np.uint64(29), np.uint64(32)  # with a plain number the result would be a float
 
@@ -34,19 +36,40 @@ def inlined(part: Loop) -> Loop:
     return cast(Loop, njit(inline="always", fastmath=True, error_model="numpy")(part))
 
 
-def over_rows(loop: Any, *given: Any) -> None:
-    """loop(*given, start, end), tensors as arrays, over all rows of the first one, [rows, columns].
+def over_rows(loop: Any, *given: Any, sums: Sequence[Tensor] = ()) -> None:
+    """loop(*given, *sums, start, end), tensors as arrays, over all rows of the first one, [rows, columns].
 
-    They are shared out among as many threads as torch has; which one has a row changes nothing.
+    As many threads as torch has take blocks of rows, one after the other: a thread of torch that still waits for work
+    may hold up one of them. Every row may add to `sums`; there are then as many blocks as threads, with sums of their
+    own, so that they are added up in the same order whoever takes them.
     """
     rows, size = len(given[0]), given[0].numel()
-    given = tuple(part.detach().contiguous().numpy() if isinstance(part, Tensor) else part for part in given)
     threads = torch.get_num_threads() if size >= FEWEST else 1
-    first, *rest = pairwise(rows * number // threads for number in range(threads + 1))
-    waiting = [_pool(threads).submit(loop, *given, *cut) for cut in rest]
-    loop(*given, *first)
+    count = threads if sums or threads == 1 else threads * BLOCKS
+    cuts = pairwise(rows * number // count for number in range(count + 1))
+    own = [sums, *([torch.zeros_like(total) for total in sums] for _ in range(1, count))]
+    arrays = _arrays(given)
+    tasks = deque((*arrays, *_arrays(part), *cut) for part, cut in zip(own, cuts, strict=True))
+    waiting = [_pool(threads).submit(_take, loop, tasks) for _ in range(1, threads)]
+    _take(loop, tasks)
     for other in waiting:
         other.result()
+    for part in own[1:]:
+        for total, added in zip(sums, part, strict=True):
+            total.add_(added)
+
+
+def _take(loop: Any, tasks: deque[tuple[Any, ...]]) -> None:
+    while True:
+        try:
+            task = tasks.popleft()
+        except IndexError:
+            return
+        loop(*task)
+
+
+def _arrays(given: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(part.detach().contiguous().numpy() if isinstance(part, Tensor) else part for part in given)
 
 
 @cache
@@ -60,7 +83,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 def compiles(x: Tensor) -> bool:
     """Whether there are loops for it: single precision on a CPU."""
-    return x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
+    return x.device.type == "cpu" and x.dtype == torch.float32
 
 
 @compiled

@@ -1,12 +1,14 @@
-"""A step of an LSTM, its gates in one buffer"""
+"""A step of an LSTM, from what its gates are the sum of"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from .compiled import compiled, compiles, over_rows
 from .exponential import sigmoid, tanh
@@ -14,99 +16,112 @@ from .exponential import sigmoid, tanh
 _ONE = np.float32(1)
 
 
-def step(gates: Tensor, before: Tensor | None) -> tuple[Tensor, Tensor]:
-    """c_l and h_l, [rows, hidden] each, of the gates [rows, 4 hidden] and c_{l-1}; the first step has none, and no f.
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The hop before, of which many rows may follow one."""
 
-    The gradients of the gates are written into one buffer, too. On a CPU a row's gates stay in the cache.
+    parent: Tensor  # [rows] int64, the row there that each one follows
+    recurrent: Tensor  # [rows there, 4 hidden], U h_{l-1}
+    cell: Tensor  # [rows there, hidden], c_{l-1}
+
+
+def step(own: Tensor, named: Tensor, name: Tensor, before: Before | None) -> tuple[Tensor, Tensor]:
+    """c_l and h_l, [rows, hidden] each, of the gates own [rows, 4 hidden] + named[name] + recurrent[parent].
+
+    The first step has none before it, and no f. On a CPU a row's gates stay in the cache, what is looked up is not laid
+    out, and `own` is written over.
     """
-    found: tuple[Tensor, Tensor] = _Step.apply(gates, before)  # type: ignore[no-untyped-call]
+    if not (compiles(own) and len(own)):
+        return _plain(own, named, name, before)
+    columns = (None, None, None) if before is None else (before.parent, before.recurrent.float(), before.cell)
+    found: tuple[Tensor, Tensor] = _Step.apply(own, named.float(), name, *columns)  # type: ignore[no-untyped-call]
     return found
+
+
+def _plain(own: Tensor, named: Tensor, name: Tensor, before: Before | None) -> tuple[Tensor, Tensor]:
+    gates = own + F.embedding(name, named)
+    if before is None:
+        enter, new, leave = gates.chunk(3, dim=1)
+        cell = torch.sigmoid(enter) * torch.tanh(new)
+    else:
+        enter, keep, new, leave = (gates + F.embedding(before.parent, before.recurrent)).chunk(4, dim=1)
+        past = F.embedding(before.parent, before.cell)
+        cell = torch.sigmoid(keep) * past + torch.sigmoid(enter) * torch.tanh(new)
+    return cell, torch.sigmoid(leave) * torch.tanh(cell)
 
 
 class _Step(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, gates: Tensor, before: Tensor | None) -> tuple[Tensor, Tensor]:
-        hidden = gates.shape[1] // 3 if before is None else before.shape[1]
-        opened, (cell, shown, state) = torch.empty_like(gates), gates.new_empty(3, len(gates), hidden).unbind()
-        if compiles(gates) and len(gates):
-            over_rows(_open, gates, cell if before is None else before, opened, cell, shown, state)
-        else:
-            _opened(gates, before, opened, cell, shown, state)
-        ctx.save_for_backward(opened, shown, before)
+    def forward(
+        ctx: Any,
+        own: Tensor,
+        named: Tensor,
+        name: Tensor,
+        parent: Tensor | None,
+        recurrent: Tensor | None,
+        past: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
+        hidden = own.shape[1] // 3 if past is None else past.shape[1]
+        cell, shown, state = own.new_empty(3, len(own), hidden).unbind()
+        # where nothing is before, the loop reads none of it
+        deeper = (name, named, cell) if past is None else (parent, recurrent, past)
+        over_rows(_open, own, named, name, *deeper, cell, shown, state)
+        ctx.save_for_backward(own, shown, name, parent, past)
+        ctx.sizes = len(named), 0 if past is None else len(past)
         return cell, state
 
     @staticmethod
-    def backward(ctx: Any, of_cell: Tensor, of_state: Tensor) -> tuple[Tensor, Tensor | None]:
-        opened, shown, before = ctx.saved_tensors
-        gradient, of_before = torch.empty_like(opened), torch.empty_like(shown)
-        if compiles(opened) and len(opened):
-            given = (opened, shown, shown if before is None else before, of_cell, of_state)
-            over_rows(_slope, *given, gradient, of_before)
-        else:
-            _sloped(opened, shown, before, of_cell, of_state, gradient, of_before)
-        return gradient, None if before is None else of_before
-
-
-def _opened(gates: Tensor, before: Tensor | None, opened: Tensor, cell: Tensor, shown: Tensor, state: Tensor) -> None:
-    enter, keep, new, leave = _parts(opened, before)
-    for given, part in zip(_parts(gates, before), (enter, keep, new, leave), strict=True):
-        (torch.tanh if part is new else torch.sigmoid)(given, out=part)
-    torch.mul(enter, new, out=cell)
-    if before is not None:
-        cell.addcmul_(keep, before)
-    torch.mul(leave, torch.tanh(cell, out=shown), out=state)
-
-
-def _sloped(
-    opened: Tensor,
-    shown: Tensor,
-    before: Tensor | None,
-    of_cell: Tensor,
-    of_state: Tensor,
-    gradient: Tensor,
-    of_before: Tensor,
-) -> None:
-    enter, keep, new, leave = _parts(opened, before)
-    of_enter, of_keep, of_new, of_leave = _parts(gradient, before)
-    _sigmoid_backward(of_state * shown, leave, grad_input=of_leave)
-    inner = _tanh_backward(of_state * leave, shown).add_(of_cell)
-    _sigmoid_backward(inner * new, enter, grad_input=of_enter)
-    _tanh_backward(inner * enter, new, grad_input=of_new)
-    if before is not None:
-        _sigmoid_backward(inner * before, keep, grad_input=of_keep)
-        torch.mul(inner, keep, out=of_before)
-
-
-_sigmoid_backward, _tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_backward
-
-
-def _parts(gates: Tensor, before: Tensor | None) -> list[Tensor]:
-    """i, f, g and o, [rows, hidden] each; of the first step f is [rows, 0]."""
-    hidden = gates.shape[1] // 3 if before is None else before.shape[1]
-    return list(gates.split([hidden, 0 if before is None else hidden, hidden, hidden], dim=1))
+    def backward(ctx: Any, of_cell: Tensor, of_state: Tensor) -> tuple[Tensor | None, ...]:
+        opened, shown, name, parent, past = ctx.saved_tensors
+        gradient = torch.empty_like(opened)
+        of_named, of_recurrent = (opened.new_zeros(size, opened.shape[1]) for size in ctx.sizes)
+        of_past = shown.new_zeros(len(of_recurrent), shown.shape[1])
+        deeper = (name, shown) if past is None else (parent, past)
+        given = (opened, shown, name, *deeper, of_cell, of_state, gradient)
+        over_rows(_slope, *given, sums=(of_named, of_recurrent, of_past))
+        if past is None:
+            return gradient, of_named, None, None, None, None
+        return gradient, of_named, None, None, of_recurrent, of_past
 
 
 @compiled
-def _open(gates: Any, before: Any, opened: Any, cell: Any, shown: Any, state: Any, start: int, end: int) -> None:
-    width, hidden = gates.shape[1], cell.shape[1]
+def _open(
+    opened: Any,
+    named: Any,
+    name: Any,
+    parent: Any,
+    recurrent: Any,
+    past: Any,
+    cell: Any,
+    shown: Any,
+    state: Any,
+    start: int,
+    end: int,
+) -> None:
+    width, hidden = opened.shape[1], cell.shape[1]
     new, leave = width - 2 * hidden, width - hidden
     for number in range(start, end):
-        given, made = gates[number], opened[number]
-        closed, fresh = given[new:leave], made[new:leave]  # from 0 on, a loop takes several entries at once
-        shut, leaving = given[leave:], made[leave:]
+        made, called = opened[number], named[name[number]]
+        fresh, leaving = made[new:leave], made[leave:]  # from 0 on, a loop takes several entries at once
+        for column in range(width):
+            made[column] += called[column]
+        if new > hidden:
+            above = recurrent[parent[number]]
+            for column in range(width):
+                made[column] += above[column]
         for column in range(new):
-            made[column] = sigmoid(given[column])
+            made[column] = sigmoid(made[column])
         for column in range(hidden):
-            fresh[column] = tanh(closed[column])
+            fresh[column] = tanh(fresh[column])
         for column in range(hidden):
-            leaving[column] = sigmoid(shut[column])
+            leaving[column] = sigmoid(leaving[column])
         row, entering = cell[number], made[:hidden]
         for column in range(hidden):
             row[column] = entering[column] * fresh[column]
         if new > hidden:
-            kept, past = made[hidden:new], before[number]
+            kept, before = made[hidden:new], past[parent[number]]
             for column in range(hidden):
-                row[column] += kept[column] * past[column]
+                row[column] += kept[column] * before[column]
         seen, out = shown[number], state[number]
         for column in range(hidden):
             seen[column] = tanh(row[column])
@@ -118,11 +133,15 @@ def _open(gates: Any, before: Any, opened: Any, cell: Any, shown: Any, state: An
 def _slope(
     opened: Any,
     shown: Any,
-    before: Any,
+    name: Any,
+    parent: Any,
+    past: Any,
     of_cell: Any,
     of_state: Any,
     gradient: Any,
-    of_before: Any,
+    of_named: Any,
+    of_recurrent: Any,
+    of_past: Any,
     start: int,
     end: int,
 ) -> None:
@@ -150,8 +169,15 @@ def _slope(
         for column in range(hidden):
             of_fresh[column] = inner[column] * enter[column] * (_ONE - fresh[column] * fresh[column])
         if new > hidden:
-            kept, of_kept, past, of_past = made[hidden:new], out[hidden:new], before[number], of_before[number]
+            above = parent[number]
+            kept, of_kept, before, summed = made[hidden:new], out[hidden:new], past[above], of_past[above]
             for column in range(hidden):
-                of_kept[column] = inner[column] * past[column] * kept[column] * (_ONE - kept[column])
+                of_kept[column] = inner[column] * before[column] * kept[column] * (_ONE - kept[column])
             for column in range(hidden):
-                of_past[column] = inner[column] * kept[column]
+                summed[column] += inner[column] * kept[column]
+            total = of_recurrent[above]
+            for column in range(width):
+                total[column] += out[column]
+        called = of_named[name[number]]
+        for column in range(width):
+            called[column] += out[column]

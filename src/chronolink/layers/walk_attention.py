@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from .packing import Packing
 from .post_norm import PostNorm
+from .product import mapped
 from .transformer import scores
 
 BINS = 4  # groups of like size are laid side by side
@@ -64,8 +65,8 @@ class WalkAttention(PostNorm):
     def forward(self, rows: Tensor, end: Tensor, key: Tensor) -> Tensor:
         """rows [rows, width], end [groups, walks] int64 and key of the same shape: [groups, width]."""
         slots, (groups, walks) = Slots.of(end, key), end.shape
-        mixed = self.mix(self._attended(rows, slots))
-        after = self.feed_forward(F.embedding(slots.walk, rows), mixed, slots.key)
+        rows = F.embedding(slots.walk, rows)
+        after = self.feed_forward(rows, mapped(self.mix, self._attended(rows, slots)), slots.key)
         after = after.to(self.mix.weight.dtype)  # sums stay whole
         summed = after.new_zeros(groups, after.shape[1])
         share = slots.count.unsqueeze(1).to(after.dtype) / walks
@@ -73,7 +74,7 @@ class WalkAttention(PostNorm):
 
     def _attended(self, rows: Tensor, slots: Slots) -> Tensor:
         """[slots, width]"""
-        projected = F.embedding(slots.walk, self.query_key_value(rows))
+        projected = mapped(self.query_key_value, rows)
         sizes = [len(packing.spot) for packing in slots.packings]
         columns = (column.split(sizes) for column in (projected, slots.count, slots.key))
         return torch.cat([self._among(*part) for part in zip(slots.packings, *columns, strict=True)])

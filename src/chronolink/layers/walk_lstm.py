@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from .gates import step
+from .gates import Before, step
 from .linear import linear
 from .prefixes import Tree
+from .product import mapped, product
+from .unrounded import unrounded
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What the LSTM is given at each row, [known basis^T, table[name]]; of the table few rows are multiplied."""
+
+    known: Tensor  # [rows, few]
+    basis: Tensor | None  # [inputs, few], where the known inputs are fewer numbers than they seem
+    name: Tensor  # [rows] int64
+    table: Tensor  # [names, width]
 
 
 class WalkLstm(nn.Module):
@@ -27,16 +40,33 @@ class WalkLstm(nn.Module):
         self.recurrent = linear(hidden, 4 * hidden, hidden, bias=False)
         self.back = linear(inputs, 3 * hidden, hidden)
 
-    def forward(self, ahead: Tensor, back: Tensor, tree: Tree, ends: Tensor) -> tuple[Tensor, Tensor]:
-        """`ahead` [rows, 4 hidden], `back` [ends, 3 hidden]: W x + b of all rows and of those where walks end.
-
-        Both directions at the end of every walk, [ends, hidden] each.
-        """
-        roots, *hops = ahead.split(tree.sizes)
-        enter, _, new, leave = roots.chunk(4, dim=1)
-        cell, state = step(torch.cat([enter, new, leave], dim=1), None)
+    def forward(self, steps: Steps, tree: Tree, ends: Tensor) -> tuple[Tensor, Tensor]:
+        """Both directions at the end of every walk, [ends, hidden] each."""
+        hidden = self.recurrent.in_features
+        for_known, named = _parts(self.ahead, steps)
+        sizes = list(tree.sizes)
+        known, name, parent = (column.split(sizes) for column in (steps.known, steps.name, tree.parent))
+        # the root keeps nothing
+        first, called = (torch.cat([part[:, :hidden], part[:, 2 * hidden :]], dim=1) for part in (for_known, named))
+        cell, state = step(_times(known[0], first), called, name[0], None)
         states = [state]
-        for gates, parent in zip(hops, tree.parent.split(tree.sizes)[1:], strict=True):
-            cell, state = step(gates + F.embedding(parent, self.recurrent(state)), F.embedding(parent, cell))
+        for hop in range(1, len(sizes)):
+            before = Before(parent[hop], mapped(self.recurrent, state), cell)
+            cell, state = step(_times(known[hop], for_known), named, name[hop], before)
             states.append(state)
-        return torch.cat(states).index_select(0, ends), step(back, None)[1]
+        for_known, named = _parts(self.back, steps)
+        back = step(_times(steps.known[ends], for_known), named, steps.name[ends], None)[1]
+        return torch.cat(states).index_select(0, ends), back
+
+
+def _parts(layer: nn.Linear, steps: Steps) -> tuple[Tensor, Tensor]:
+    """W^T for what is known, [few, gates], and W I + b for every row of the table, [names, gates]."""
+    width = steps.table.shape[1]
+    for_known, for_name = layer.weight.split([layer.in_features - width, width], dim=1)
+    if steps.basis is not None:
+        for_known = for_known @ steps.basis
+    # laid out anew: the gradient of a few columns is then `known.T @ g`, seven times faster than `(g.T @ known).T`
+    return for_known.T.contiguous(), product(steps.table, for_name, layer.bias)
+
+
+_times = unrounded(torch.mm)

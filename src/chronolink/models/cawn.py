@@ -14,9 +14,9 @@ from ..layers.anonymity import AnonymousIdentity, Identities
 from ..layers.distinct import Distinct
 from ..layers.link_head import LinkHead
 from ..layers.prefixes import Names, Prefixes
-from ..layers.unrounded import unrounded
+from ..layers.product import product
 from ..layers.walk_attention import WalkAttention
-from ..layers.walk_lstm import WalkLstm
+from ..layers.walk_lstm import Steps, WalkLstm
 from ..layers.walks import draw_walks, taken
 from ..model import GraphShape, PairModel
 from ..query import LinkQuery
@@ -94,46 +94,35 @@ class Cawn(PairModel):
     def encode(self, prefixes: Prefixes, table: Tensor, history: History) -> tuple[Tensor, Tensor]:
         """Distinct walks [walks, inner], and which of them each end's walks are."""
         ends, end = torch.unique(prefixes.end, return_inverse=True)
-        known, affine = self._known(prefixes, history)
-        lstm, identity = self.of_steps, prefixes.identity
-        ahead = _inputs(lstm.ahead, known, affine, identity, table)
-        back = _inputs(lstm.back, known[ends], affine, identity[ends], table)
-        steps = lstm(ahead, back, prefixes.tree, ends)
+        steps = Steps(*self._known(prefixes, history), prefixes.identity, table)
+        states = self.of_steps(steps, prefixes.tree, ends)
         named, place = self._named(prefixes.names(), table, ends)
-        return _joined(F.embedding(place, named), steps, self.join.weight), end
+        return _joined(F.embedding(place, named), states, self.join.weight), end
 
     def _named(self, names: Names, table: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
         """What the distinct walks of identities give to the join, and which of them each end is."""
         shown, place = torch.unique(names.place[ends], return_inverse=True)
-        lstm = self.of_identities
-        ahead, back = lstm.ahead(table), lstm.back(table)
-        inputs = F.embedding(names.identity, ahead), F.embedding(names.identity[shown], back)
+        lstm, nothing = self.of_identities, table.new_zeros(len(names.identity), 0)
+        states = lstm(Steps(nothing, None, names.identity, table), names.tree, shown)
         for_names = self.join.weight[:, -2 * lstm.recurrent.in_features :]
-        return _joined(self.join.bias, lstm(*inputs, names.tree, shown), for_names), place
+        return _joined(self.join.bias, states, for_names), place
 
     def _known(self, prefixes: Prefixes, history: History) -> tuple[Tensor, Tensor | None]:
-        """Node features, edge features and time of each step; of an affine encoding, the number and one."""
+        """Node features, edge features and time of each step; of an affine encoding the number and one, and a basis."""
         number = prefixes.number
-        time, affine = self.time_encoder.factors(number)
+        time, lines = self.time_encoder.factors(number)
         past = torch.arange(len(number), device=number.device) >= prefixes.tree.sizes[0]
         features = history.node_features[prefixes.node], history.edge_features[prefixes.event] * past.unsqueeze(1)
-        return torch.cat([*(part.to(number.dtype) for part in features), time], dim=1), affine
-
-
-def _inputs(layer: nn.Linear, known: Tensor, affine: Tensor | None, identity: Tensor, table: Tensor) -> Tensor:
-    """W [known, I(w)] + b, with the part of the identity from a table."""
-    for_known, for_identity = layer.weight.split([layer.in_features - table.shape[1], table.shape[1]], dim=1)
-    if affine is not None:
-        features = for_known.shape[1] - len(affine)
-        for_known = torch.cat([for_known[:, :features], for_known[:, features:] @ affine], dim=1)
-    projected = F.linear(table, for_identity, layer.bias)
-    # laid out anew: the gradient of a few columns is then `known.T @ g`, seven times faster than `(g.T @ known).T`
-    return unrounded(torch.Tensor.addmm_)(F.embedding(identity, projected), known, for_known.T.contiguous())
+        known = torch.cat([*(part.to(number.dtype) for part in features), time], dim=1)
+        if lines is None:
+            return known, None
+        ones = torch.ones(known.shape[1] - time.shape[1], dtype=lines.dtype, device=lines.device)
+        return known, torch.block_diag(torch.diag(ones), lines)
 
 
 def _joined(given: Tensor, states: tuple[Tensor, Tensor], weight: Tensor) -> Tensor:
     """`given` and W [ahead, back], by the first columns of W; the two directions are never laid side by side."""
     hidden = states[0].shape[1]
     for number, state in enumerate(states):
-        given = torch.addmm(given, state, weight[:, number * hidden : (number + 1) * hidden].T)
+        given = given + product(state, weight[:, number * hidden : (number + 1) * hidden])
     return given
