@@ -81,6 +81,18 @@ def test_a_node_without_a_past_is_a_sequence_of_zeros() -> None:
     assert tokens[1].any(1).all()
 
 
+def test_having_no_past_is_one_question_whoever_has_none() -> None:
+    graph = random_graph(dtype=torch.float64)
+    model, history = graphmixer(graph, dropout=0.4).train(), History(graph)
+    node, asked = torch.arange(5), []
+    link = model.link
+    model.link = lambda *given: asked.append(set(given[0].tolist())) or link(*given)  # type: ignore[method-assign,func-returns-value]
+    embedding = model.embed(node, graph.events.time[[0, 0, 0, 0, 200]], history)
+    assert all(torch.equal(row, embedding[0]) for row in embedding[:4])  # with one mask
+    assert not torch.allclose(embedding[4], embedding[0])
+    assert asked == [{0, 4}]
+
+
 def test_the_latest_event_stands_in_the_last_slot() -> None:
     graph = random_graph(dtype=torch.float64)
     history, time = History(graph), graph.events.time[[200]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.grad import conv2d_weight
 
 ROWS, COLUMNS = 1024, 32  # fewer are not worth a plan
 
@@ -20,9 +22,48 @@ def product(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if not (len(rows) >= ROWS and min(weight.shape) >= COLUMNS and _convolves(rows)):
         return F.linear(rows, weight, bias)
-    image = rows.contiguous().view(1, 1, len(rows), -1).permute(0, 3, 1, 2)  # channels last: nothing is moved
-    found = F.conv2d(image, weight.unsqueeze(-1).unsqueeze(-1), bias)
-    return found.permute(0, 2, 3, 1).reshape(len(rows), -1)
+    image: Tensor = _Convolution.apply(rows, weight, bias)  # type: ignore[no-untyped-call]
+    return _rows(image)
+
+
+class _Convolution(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(rows, weight)
+        return _convolved(rows, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        rows, weight = ctx.saved_tensors
+        for_rows, for_weight, for_bias = ctx.needs_input_grad
+        gradient = _rows(gradient)
+        return (
+            _rows(_convolved(gradient, weight.T)) if for_rows else None,
+            _correlated(gradient, rows) if for_weight else None,
+            gradient.sum(0) if for_bias else None,
+        )
+
+
+def _convolved(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """rows W^T + b, as an image."""
+    return F.conv2d(_image(rows), weight.unsqueeze(-1).unsqueeze(-1), bias)
+
+
+def _correlated(left: Tensor, right: Tensor) -> Tensor:
+    """left^T right, the gradient of a convolution's weights; it takes up to twice as long if left is the narrower."""
+    if left.shape[1] < right.shape[1]:
+        return _correlated(right, left).T
+    size = (left.shape[1], right.shape[1], 1, 1)
+    found: Tensor = conv2d_weight(_image(right), size, _image(left))
+    return found.flatten(1)
+
+
+def _image(rows: Tensor) -> Tensor:
+    return rows.contiguous().view(1, 1, len(rows), -1).permute(0, 3, 1, 2)  # channels last: nothing is moved
+
+
+def _rows(image: Tensor) -> Tensor:
+    return image.permute(0, 2, 3, 1).flatten(0, 2)
 
 
 def _convolves(rows: Tensor) -> bool:

@@ -10,6 +10,7 @@ from ..draws import fold
 from ..errors import at_least_one
 from ..events import EventStream
 from ..history import History
+from ..layers.distinct import Distinct
 from ..layers.event_channels import PADDED
 from ..layers.linear import FEWEST, linear
 from ..layers.link_head import LinkHead
@@ -30,8 +31,8 @@ class Graphmixer(EmbeddingModel):
         h_i(t) = W_out [link(t), node(t)] + b_out
 
     over events (j, t_j) strictly before t. Absent node or edge features are left out of every product, and an affine
-    encoding is never built: W is applied to the number itself. Equal (node, time) are embedded once. The paper's own
-    time encoder is fixed-cosine.
+    encoding is never built: W is applied to the number itself. Equal (node, time) are embedded once, as is having
+    no past, whoever has none. The paper's own time encoder is fixed-cosine.
 
     Args:
         neighbours: the latest events that the mixer sees.
@@ -70,14 +71,21 @@ class Graphmixer(EmbeddingModel):
 
     def embed(self, node: Tensor, time: Tensor, history: History) -> Tensor:
         """h of distinct (node, time), [nodes, width]."""
+        start, end = history.span(node, time)
+        seen = end > start
+        asked = Distinct.of(node.where(seen, 0), time.where(seen, -torch.inf))  # no past is like any other
+        link = F.embedding(asked.place, self.link(asked.node, asked.time, history))
+        if not history.node_features.shape[1]:
+            return self.out(link)  # type: ignore[no-any-return]
+        return self.out(torch.cat([link, self.around(node, time, history).to(link.dtype)], dim=1))  # type: ignore[no-any-return]
+
+    def link(self, node: Tensor, time: Tensor, history: History) -> Tensor:
+        """link(t), [nodes, width]."""
         rows, key = self.tokens(node, time, history), fold(node, history.position(time))
         *first, last = self.layers
         for layer in first:
             rows = layer(rows, key)
-        link = last.mean(rows, key)  # type: ignore[operator]
-        if not history.node_features.shape[1]:
-            return self.out(link)  # type: ignore[no-any-return]
-        return self.out(torch.cat([link, self.around(node, time, history).to(link.dtype)], dim=1))  # type: ignore[no-any-return]
+        return last.mean(rows, key)  # type: ignore[operator,no-any-return]
 
     def tokens(self, node: Tensor, time: Tensor, history: History) -> Tensor:
         """H, [nodes, neighbours, width], the latest event in the last slot."""
