@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -55,36 +57,24 @@ def test_extremes_are_what_gelu_gives(value: float) -> None:
     torch.testing.assert_close(x.grad, torch.full_like(x, 0.5 if abs(value) < 1 else float(value > 0)))
 
 
-def test_dropout_after_gelu_is_the_same_compiled_and_not() -> None:
+@pytest.mark.parametrize(("after", "function"), [("after_gelu", F.gelu), ("after_relu", F.relu)])
+def test_dropout_after_a_function_is_the_same_compiled_and_not(
+    after: str, function: Callable[[Tensor], Tensor]
+) -> None:
     generator = torch.Generator().manual_seed(3)
-    product, dropout, key = nn.Linear(6, 50), Dropout(0.3), torch.arange(40)
-    rows = torch.randn(40, 6, generator=generator)
-    compiled = dropout.after_gelu(product, rows, key)
-    assert "MaskedGelu" in type(compiled.grad_fn).__name__
-    plain = dropout.drop(F.gelu(product(rows)), key)
-    torch.testing.assert_close(compiled, plain, rtol=0, atol=1e-6)
-    torch.testing.assert_close(
-        *(torch.autograd.grad(y.square().sum(), [*product.parameters()]) for y in (compiled, plain))
-    )
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert dropout.after_gelu(product, rows, key).dtype == torch.bfloat16
-    assert torch.equal(dropout.eval().after_gelu(product, rows, key), F.gelu(product(rows)))
-
-
-def test_dropout_after_relu_is_the_same_compiled_and_not() -> None:
-    generator = torch.Generator().manual_seed(3)
-    product, dropout, key = nn.Linear(6, 50), Dropout(0.3), torch.arange(40)
-    rows = torch.randn(40, 6, generator=generator)
-    compiled = dropout.after_relu(product, rows, key)
-    assert "MaskedRelu" in type(compiled.grad_fn).__name__
-    plain = dropout.drop(torch.relu(product(rows)).clone(), key)
+    layer, dropout, key = nn.Linear(6, 50), Dropout(0.3), torch.arange(40)
+    rows, ours = torch.randn(40, 6, generator=generator), getattr(dropout, after)
+    compiled = ours(layer, rows, key)
+    assert "Masked" in type(compiled.grad_fn).__name__
+    plain = dropout.drop(function(layer(rows)).clone(), key)
     torch.testing.assert_close(compiled, plain, rtol=0, atol=1e-6)
     weight = torch.randn(plain.shape, generator=generator)
-    gradients = [torch.autograd.grad((y * weight).sum(), [*product.parameters()]) for y in (compiled, plain)]
+    gradients = [torch.autograd.grad((y * weight).sum(), [*layer.parameters()]) for y in (compiled, plain)]
     torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-5)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert dropout.after_relu(product, rows, key).dtype == torch.bfloat16
-    assert torch.equal(dropout.eval().after_relu(product, rows, key), torch.relu(product(rows)))
+        assert ours(layer, rows, key).dtype == torch.bfloat16
+    dropout.eval()
+    assert torch.equal(ours(layer, rows, key), function(layer(rows)))
 
 
 def test_no_rows_give_none() -> None:

@@ -94,3 +94,10 @@ def draw(key: int, drawn: Any) -> None:
         mixed = (mixed ^ (mixed >> _32)) * _FIRST
         mixed = (mixed ^ (mixed >> _29)) * _SECOND
         drawn[place] = mixed ^ (mixed >> _32)
+
+
+@inlined
+def room(columns: int) -> Any:
+    """Where a row's draws go, and the lanes that they are."""
+    drawn = np.empty((columns + 3) // 4, np.uint64)
+    return drawn, drawn.view(np.int16)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..draws import lanes
-from .compiled import compiled, draw, over_rows
+from .compiled import compiled, draw, over_rows, room
 
 WORD = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes: a zero is the same in every type
 
@@ -48,8 +48,7 @@ def _mask(x: Tensor, key: Tensor, least: int, out: Tensor) -> Tensor:
 
 @compiled
 def _keep(x: Any, key: Any, least: Any, out: Any, start: int, end: int) -> None:
-    drawn = np.empty((x.shape[1] + 3) // 4, np.uint64)
-    lane = drawn.view(np.int16)
+    drawn, lane = room(x.shape[1])
     for number in range(start, end):
         draw(key[number], drawn)
         row, kept = x[number], out[number]
@@ -60,8 +59,7 @@ def _keep(x: Any, key: Any, least: Any, out: Any, start: int, end: int) -> None:
 @compiled
 def _blank(x: Any, key: Any, least: Any, _out: Any, start: int, end: int) -> None:
     """`_keep` in place, a loop of its own: one that may write what it reads cannot take several entries at once."""
-    drawn = np.empty((x.shape[1] + 3) // 4, np.uint64)
-    lane = drawn.view(np.int16)
+    drawn, lane = room(x.shape[1])
     for number in range(start, end):
         draw(key[number], drawn)
         row = x[number]

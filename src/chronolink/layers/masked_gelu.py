@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .compiled import compiled, draw, inlined, over_rows
+from .compiled import compiled, draw, inlined, over_rows, room
 from .exponential import exponential
 
 _ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
@@ -48,8 +48,7 @@ class _MaskedGelu(torch.autograd.Function):
 
 @compiled
 def _gelu(x: Any, key: Any, least: Any, bias: Any, out: Any, start: int, end: int) -> None:
-    drawn = np.empty((x.shape[1] + 3) // 4, np.uint64)
-    lane = drawn.view(np.int16)
+    drawn, lane = room(x.shape[1])
     for number in range(start, end):
         draw(key[number], drawn)
         row, shown = x[number], out[number]
@@ -62,8 +61,7 @@ def _gelu(x: Any, key: Any, least: Any, bias: Any, out: Any, start: int, end: in
 @compiled
 def _slope(x: Any, key: Any, least: Any, bias: Any, passed: Any, out: Any, start: int, end: int) -> None:
     """Phi(x) + x phi(x), times what is passed back."""
-    drawn = np.empty((x.shape[1] + 3) // 4, np.uint64)
-    lane = drawn.view(np.int16)
+    drawn, lane = room(x.shape[1])
     for number in range(start, end):
         draw(key[number], drawn)
         row, given, shown = x[number], passed[number], out[number]

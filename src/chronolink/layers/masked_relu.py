@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .compiled import compiled, draw, over_rows
+from .compiled import compiled, draw, over_rows, room
 
 _ZERO = np.float32(0)
 
@@ -39,8 +39,7 @@ class _MaskedRelu(torch.autograd.Function):
 
 @compiled
 def _relu(x: Any, key: Any, least: Any, bias: Any, start: int, end: int) -> None:
-    drawn = np.empty((x.shape[1] + 3) // 4, np.uint64)
-    lane = drawn.view(np.int16)
+    drawn, lane = room(x.shape[1])
     for number in range(start, end):
         draw(key[number], drawn)
         row = x[number]
