@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
@@ -16,6 +14,7 @@ from numba import njit
 from torch import Tensor
 
 from ..draws import FIRST, GOLDEN, SECOND
+from .threads import together
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 FEWEST = 1 << 15  # entries that are worth a second thread
@@ -39,9 +38,9 @@ def inlined(part: Loop) -> Loop:
 def over_rows(loop: Any, *given: Any, sums: Sequence[Tensor] = ()) -> None:
     """loop(*given, *sums, start, end), tensors as arrays, over all rows of the first one, [rows, columns].
 
-    As many threads as torch has take blocks of rows, one after the other: a thread of torch that still waits for work
-    may hold up one of them. Every row may add to `sums`; there are then as many blocks as threads, with sums of their
-    own, so that they are added up in the same order whoever takes them.
+    As many threads as torch has take blocks of rows, one after the other, as one of them may be held up. Every row may
+    add to `sums`; there are then as many blocks as threads, with sums of their own, so that they are added up in the
+    same order whoever takes them.
     """
     rows, size = len(given[0]), given[0].numel()
     threads = torch.get_num_threads() if size >= FEWEST else 1
@@ -50,10 +49,7 @@ def over_rows(loop: Any, *given: Any, sums: Sequence[Tensor] = ()) -> None:
     own = [sums, *([torch.zeros_like(total) for total in sums] for _ in range(1, count))]
     arrays = _arrays(given)
     tasks = deque((*arrays, *_arrays(part), *cut) for part, cut in zip(own, cuts, strict=True))
-    waiting = [_pool(threads).submit(_take, loop, tasks) for _ in range(1, threads)]
-    _take(loop, tasks)
-    for other in waiting:
-        other.result()
+    together(partial(_take, loop, tasks), threads)
     for part in own[1:]:
         for total, added in zip(sums, part, strict=True):
             total.add_(added)
@@ -70,15 +66,6 @@ def _take(loop: Any, tasks: deque[tuple[Any, ...]]) -> None:
 
 def _arrays(given: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(part.detach().contiguous().numpy() if isinstance(part, Tensor) else part for part in given)
-
-
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="rows")
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads stay with the parent
 
 
 def compiles(x: Tensor) -> bool:
