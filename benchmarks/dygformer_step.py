@@ -6,8 +6,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 from tests.twins.padded_dygformer import PaddedFirstHop
@@ -15,6 +16,7 @@ from tests.twins.padded_dygformer import PaddedFirstHop
 from _side_by_side import DROPOUT, THREADS, Batch, Step, in_turns, peak_megabytes, print_peak, row, training_step
 from chronolink import build
 from chronolink.allocator import keep_buffers
+from chronolink.layers.product import product
 from chronolink.layers.sequences import Sequences
 from chronolink.models._first_hop import FirstHop
 
@@ -49,19 +51,30 @@ def products(model: str, data: str, length: int, patch: int) -> tuple[int, list[
     return rows, first + [(width, 3 * width), (width, width), *forward] * others
 
 
-def alone(rows: int, widths: list[tuple[int, int]]) -> float:
-    """Seconds of these products and of those of their gradients, with nothing between them and nothing allocated."""
-    total = 0.0
+def alone(rows: int, widths: list[tuple[int, int]]) -> tuple[float, float]:
+    """Seconds of these products and of those of their gradients with nothing between them, by `torch.mm`, which then
+    has nothing to allocate, and by `product`.
+    """
+    plain, ours = 0.0, 0.0
     for wide, narrow in widths:
         left, weight, out = torch.randn(rows, wide), torch.randn(wide, narrow), torch.randn(rows, narrow)
         for given in ((left, weight), (out, weight.T), (left.T, out)):
-            found, taken = torch.mm(*given), []
-            for _ in range(7):
-                begun = time.perf_counter()
-                torch.mm(*given, out=found)
-                taken.append(time.perf_counter() - begun)
-            total += statistics.median(taken)
-    return total
+            plain += typical(partial(torch.mm, *given, out=torch.mm(*given)))
+        operands = left.requires_grad_(), weight.T.contiguous().requires_grad_()
+        found = product(*operands)
+        ours += typical(partial(product, *operands))
+        ours += typical(partial(torch.autograd.grad, found, operands, out, retain_graph=True))
+    return plain, ours
+
+
+def typical(work: Callable[[], object]) -> float:
+    """Median seconds."""
+    taken = []
+    for _ in range(7):
+        begun = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begun)
+    return statistics.median(taken)
 
 
 @contextmanager
@@ -91,7 +104,9 @@ def table(allocator: str, sizes: list[tuple[str, int, int]]) -> None:
         "twin, s",
         "ratio",
         "target",
-        "products, s",
+        "torch.mm, s",
+        "share",
+        "product, s",
         "share",
         "GFLOP/s",
         "MB, share",
@@ -102,7 +117,8 @@ def table(allocator: str, sizes: list[tuple[str, int, int]]) -> None:
             with apart(*words, "ours") as our_step, apart(*words, "twin") as twin_step:
                 ours, twin = in_turns(our_step, twin_step, rounds=5, ours_a_round=2)
             rows, widths = products(model, data, length, patch)
-            seconds, operations = alone(rows, widths), 6.0 * rows * sum(wide * narrow for wide, narrow in widths)
+            plain, fast = alone(rows, widths)
+            operations = 6.0 * rows * sum(wide * narrow for wide, narrow in widths)
             memory = [peak_megabytes(__file__, *words, side) for side in ("ours", "twin")]
             row(
                 model,
@@ -112,8 +128,10 @@ def table(allocator: str, sizes: list[tuple[str, int, int]]) -> None:
                 twin,
                 twin / ours,
                 f">= {target}" if data == "uci" else "",
-                seconds,
-                seconds / ours,
+                plain,
+                plain / ours,
+                fast,
+                fast / ours,
                 operations * 1e-9 / ours,
                 memory[0] / memory[1],
             )
@@ -131,7 +149,8 @@ if __name__ == "__main__":
             for _ in sys.stdin:
                 print(taken(), flush=True)
         case asked:  # names of data sets, or none for all
-            print("products: the needed products of the layers alone; share: of our step; GFLOP/s: theirs in our step")
+            print("torch.mm, product: the layers' needed products alone, by either; share: of our step")
+            print("GFLOP/s: of these products in our step")
             print("allocator: default, as it comes and the paper's code has it, or kept, as the command line sets it")
             for allocator in ("default", "kept"):
                 table(allocator, [size for size in SIZES if not asked or size[0] in asked])
