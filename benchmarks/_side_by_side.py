@@ -90,8 +90,9 @@ def peak_megabytes(script: str, *arguments: str) -> float:
 
 
 def print_peak(step: Step) -> None:
-    """The bytes that one step adds to the resident memory, at the peak."""
-    ctypes.CDLL(None).malloc_trim(0)  # what set-up has freed must not hide what the step takes
+    """The bytes that a step adds to the resident memory at its peak, beside what the first has compiled and planned."""
+    step()
+    ctypes.CDLL(None).malloc_trim(0)  # what has been freed must not hide what the step takes
     Path("/proc/self/clear_refs").write_text("5")  # the kernel forgets the peak so far
     before = resident("VmRSS")
     step()
