@@ -150,13 +150,8 @@ def _slope(
     new, leave = width - 2 * hidden, width - hidden
     inner = np.empty(hidden, np.float32)
     for number in range(start, end):
-        made, seen, passed, of_row, out = (
-            opened[number],
-            shown[number],
-            of_state[number],
-            of_cell[number],
-            gradient[number],
-        )
+        made, seen, out = opened[number], shown[number], gradient[number]
+        passed, of_row = of_state[number], of_cell[number]
         enter, fresh, leaving = made[:hidden], made[new:leave], made[leave:]
         of_enter, of_fresh, of_leaving = out[:hidden], out[new:leave], out[leave:]
         for column in range(hidden):
