@@ -104,6 +104,15 @@ def test_tgn_and_cawn_have_the_figures_of_the_experiments_and_the_paper(model: s
         assert cells[2:4] == [measured("tgn-cawn", cells[1], model, folder), f"{paper[0]:.2f} ± {paper[1]:.2f}"]
 
 
+def test_cawn_with_cosine_time_has_the_figures_of_its_report() -> None:
+    found = json.loads((ROOT / "experiments" / "uci-cawn" / "cosine-1.json").read_text())
+    page = " ".join((ROOT / "docs" / "paper.md").read_text().split())
+    best = max(found["epochs"], key=lambda epoch: epoch["validation"]["random"]["ap"])["epoch"]
+    assert f"With cosine time it has {100 * found['test']['random']['ap']:.2f} against" in page
+    ended = found["settings"]["epochs"]
+    assert f"ended after {ended} epochs, {ended - best} after the best" in page
+
+
 def measured(study: str, encoder: str, model: str = "", folder: str = "paper") -> str:
     """UCI's first figure of a published study in that row, with its deviation where it is of several runs."""
     records = csv.DictReader((ROOT / "experiments" / folder / study / "results.csv").read_text().splitlines())
