@@ -193,7 +193,6 @@ if __name__ == "__main__":
     torch.set_num_threads(THREADS)
     if "--peak" in sys.argv:
         side = {"ours": ours, "peers": peers}[sys.argv[3]](sys.argv[2])
-        next(side)  # all that is made once
         print_peak(lambda: next(side))
     else:
         main()
