@@ -72,14 +72,14 @@ def in_turns(ours: Step, twin: Step, rounds: int, ours_a_round: int) -> tuple[fl
     assert abs(losses[0] - losses[1]) < 0.05, f"ours and twin differ: {losses}"  # other dropout masks
     taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
-        taken[1].append(_seconds(twin))
-        taken[0].extend(_seconds(ours) for _ in range(ours_a_round))
+        taken[1].append(seconds(twin))
+        taken[0].extend(seconds(ours) for _ in range(ours_a_round))
     return statistics.median(taken[0]), statistics.median(taken[1])
 
 
-def _seconds(step: Step) -> float:
+def seconds(work: Callable[[], object]) -> float:
     begun = time.perf_counter()
-    step()
+    work()
     return time.perf_counter() - begun
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +12,18 @@ from functools import partial
 import torch
 from tests.twins.padded_dygformer import PaddedFirstHop
 
-from _side_by_side import DROPOUT, THREADS, Batch, Step, in_turns, peak_megabytes, print_peak, row, training_step
+from _side_by_side import (
+    DROPOUT,
+    THREADS,
+    Batch,
+    Step,
+    in_turns,
+    peak_megabytes,
+    print_peak,
+    row,
+    seconds,
+    training_step,
+)
 from chronolink import build
 from chronolink.allocator import keep_buffers
 from chronolink.layers.product import product
@@ -69,12 +79,7 @@ def alone(rows: int, widths: list[tuple[int, int]]) -> tuple[float, float]:
 
 def typical(work: Callable[[], object]) -> float:
     """Median seconds."""
-    taken = []
-    for _ in range(7):
-        begun = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begun)
-    return statistics.median(taken)
+    return statistics.median(seconds(work) for _ in range(7))
 
 
 @contextmanager
